@@ -1,0 +1,84 @@
+"""pwlab: Pathways programs in the notebook, written in ordinary JAX.
+
+    import pwlab as pw
+    pw.start(islands=2, devices_per_island=4)
+    with pw.lazy():
+        y = jnp.sin(x) @ w      # recorded; runs in the background
+    print(y)                    # waits
+
+In a notebook: ``%load_ext pwlab``, then ``%%pathways`` at the top of a cell.
+"""
+
+from typing import Any
+
+from . import errors as errors
+from .functions import fetch as fetch
+from .functions import host as host
+from .functions import jit as jit
+from .functions import lazy as lazy
+from .functions import on as on
+from .functions import pmap as pmap
+from .functions import program as program
+from .functions import shard as shard
+from .functions import wait as wait
+from .lazy import LazyTensor as LazyTensor
+from .session import Session as Session
+from .session import make_virtual_device_set as make_virtual_device_set
+from .session import session as session
+from .session import shutdown as shutdown
+from .session import start as start
+from .slices import VirtualSlice as VirtualSlice
+
+from .lazy.describe import TensorInfo as _TensorInfo
+from .lazy.describe import set_views as _set_views
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LazyTensor",
+    "Session",
+    "VirtualSlice",
+    "errors",
+    "fetch",
+    "host",
+    "jit",
+    "lazy",
+    "make_virtual_device_set",
+    "on",
+    "pmap",
+    "program",
+    "session",
+    "shard",
+    "shutdown",
+    "start",
+    "wait",
+]
+
+
+def _text(info: _TensorInfo) -> str:
+    from .viz.tensor import lazy_text
+
+    return lazy_text(info)
+
+
+def _html(info: _TensorInfo) -> str:
+    from .viz.tensor import lazy_html
+
+    return lazy_html(info)
+
+
+_set_views(_text, _html)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext pwlab``: the magics, imported only now."""
+    import pwlab_magics
+
+    pwlab_magics.load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext pwlab``: takes the magics back and stops the session."""
+    import pwlab_magics
+
+    pwlab_magics.unload(ipython)

@@ -1,0 +1,331 @@
+"""The local backend: the JAX devices of this process, real or emulated.
+
+Threads, each with one job, so that nobody waits for anybody else's:
+
+* *compile*: prepares nodes, in order; what was compiled before is found without it;
+* *island N*: one executor an island; launches in the scheduler's order, and nothing blocks it but an
+  input that another island has not launched yet.  That cannot deadlock: the controller orders launches so that
+  the producer of an input was always ordered before, so of all that is not launched the first can be;
+* *watch N*: waits for what was launched and reports its end; JAX has no completion callback;
+* *host*: a small pool for host nodes.
+
+Emulated devices need care (measured): JAX up to 0.11 aborts the process if collectives are launched from two threads
+unordered, or with too many in flight.  So launches on several devices are made under one lock and at most
+:data:`_COLLECTIVES_IN_FLIGHT` of them are under way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
+
+from ..errors import InternalError
+from ..events import (
+    Abandon,
+    Event,
+    Free,
+    Instruction,
+    IslandSpec,
+    Launch,
+    NodeBroke,
+    NodeCompleted,
+    NodeKind,
+    NodePrepared,
+    Prepare,
+)
+from ..ids import BufferId, DeviceId, NodeId
+from ..runtime import Buffer, Failure, Task
+from ..runtime.buffers import Signal
+from ..runtime.clock import now
+from . import compiler
+from .devices import Machine
+
+_COLLECTIVES_IN_FLIGHT = 16
+_HOST_THREADS = 4
+
+
+class LocalBackend:
+    """Runs nodes on the devices of a :class:`~pwlab.backends.devices.Machine`."""
+
+    def __init__(self, machine: Machine):
+        self._machine = machine
+        self._tasks: dict[NodeId, Task] = {}
+        self._buffers: dict[BufferId, Buffer] = {}
+        self._failures: dict[NodeId, Failure] = {}
+        self._post: Callable[[Event], None] = lambda event: None
+        self._settled: Callable[[Task], None] = lambda task: None
+        self._queues: list[SimpleQueue[Any]] = []
+        self._threads: list[threading.Thread] = []
+        self._compiling: SimpleQueue[Any] = SimpleQueue()
+        #: Tasks given to the compiling thread (counted by the driver's), and done by it (counted by its own).
+        self._to_compile = 0
+        self._compiled = 0
+        self._launched = Signal()
+        self._collectives = threading.Lock()
+        self._collective_slots = threading.Semaphore(_COLLECTIVES_IN_FLIGHT)
+        self._host = ThreadPoolExecutor(_HOST_THREADS, thread_name_prefix="pwlab-host")
+        self._closed = False
+        #: How many computations were compiled, and for how long, since the session began.
+        self.compilations = 0
+
+    def islands(self) -> Sequence[IslandSpec]:
+        return self._machine.islands
+
+    def start(self, post: Callable[[Event], None], settled: Callable[[Task], None]) -> None:
+        self._post, self._settled = post, settled
+        self._thread("pwlab-compile", self._compile_loop, self._compiling)
+        for island in self._machine.islands:
+            launches: SimpleQueue[Any] = SimpleQueue()
+            watched: SimpleQueue[Any] = SimpleQueue()
+            self._queues += [launches, watched]
+            self._thread(f"pwlab-{island.name}", self._island_loop, launches, watched)
+            self._thread(f"pwlab-watch-{island.name}", self._watch_loop, watched)
+
+    def _thread(self, name: str, target: Callable[..., None], *args: Any) -> None:
+        thread = threading.Thread(target=target, args=args, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    # --- instructions; called by the driver's thread ------------------------------------------
+
+    def register(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            self._tasks[task.node] = task
+            for buffer in task.outputs:
+                self._buffers[buffer.id] = buffer
+
+    def execute(self, instruction: Instruction) -> None:
+        if isinstance(instruction, Prepare):
+            self._prepare(instruction)
+        elif isinstance(instruction, Launch):
+            task = self._tasks[instruction.node]
+            if task.kind is NodeKind.HOST:
+                self._host.submit(self._run_host, task)
+            else:
+                self._queues[2 * instruction.island].put(task)
+        elif isinstance(instruction, Free):
+            for buffer_id in instruction.buffers:
+                buffer = self._buffers.pop(buffer_id, None)
+                if buffer is not None:
+                    buffer.array = None
+        else:
+            self._abandon(instruction)
+
+    def close(self) -> None:
+        self._closed = True
+        self._compiling.put(None)
+        for queue in self._queues[::2]:
+            queue.put(None)
+        self._launched.notify()
+        self._host.shutdown(wait=False, cancel_futures=True)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(10.0)
+        self._tasks.clear()
+        self._buffers.clear()
+
+    # --- preparing -----------------------------------------------------------------------------
+
+    def _devices(self, ids: tuple[DeviceId, ...]) -> tuple[Any, ...]:
+        return tuple(self._machine.devices[i] for i in ids)
+
+    def _prepare(self, instruction: Prepare) -> None:
+        task = self._tasks[instruction.node]
+        task.devices = self._devices(instruction.devices)
+        # Only while nothing compiles are the shardings of all inputs known.
+        if self._to_compile == self._compiled and self._prepared(task):
+            self._post(NodePrepared(now(), task.node))
+        else:
+            self._to_compile += 1
+            self._compiling.put(task)
+
+    def _prepared(self, task: Task) -> bool:
+        """Prepares without compiling, if that is possible."""
+        shardings: Sequence[Any]
+        if task.kind is NodeKind.HOST:
+            shardings = [SingleDeviceSharding(task.devices[0]) if task.devices else None] * len(task.outputs)
+        elif task.kind is NodeKind.TRANSFER:
+            shardings = [self._transfer_sharding(task)]
+        else:
+            task.executable = compiler.find(task, task.devices)
+            if task.executable is None:
+                return False
+            shardings = task.executable.out_shardings
+        for buffer, sharding in zip(task.outputs, shardings, strict=True):
+            buffer.sharding = sharding
+            buffer.state = "queued"
+        return True
+
+    def _transfer_sharding(self, task: Task) -> Any:
+        if task.spec is not None:
+            spec, axes, shape = task.spec
+            return compiler.on_slice(spec, task.devices, axes, shape)
+        source = compiler.sharding_of(task.inputs[0])
+        if task.spread and isinstance(source, NamedSharding) and source.mesh.size == len(task.devices):
+            mesh = source.mesh
+            return compiler.on_slice(source.spec, task.devices, mesh.axis_names, mesh.devices.shape)
+        if task.spread:
+            return compiler.on_slice(PartitionSpec(), task.devices, ("d",), (len(task.devices),))
+        return SingleDeviceSharding(task.devices[0])
+
+    def _compile_loop(self, inbox: SimpleQueue[Any]) -> None:
+        while (task := inbox.get()) is not None:
+            began = now()
+            try:
+                if not self._prepared(task):
+                    compiler.make(task, task.devices)
+                    self.compilations += 1
+                    if not self._prepared(task):
+                        raise InternalError(f"{task.name} was compiled and is not found")
+                event: Event = NodePrepared(now(), task.node, now() - began)
+            except Exception as error:
+                event = self._broke(task, error)
+            self._compiled += 1
+            self._post(event)
+
+    # --- launching ------------------------------------------------------------------------------
+
+    def _island_loop(self, launches: SimpleQueue[Any], watched: SimpleQueue[Any]) -> None:
+        while (task := launches.get()) is not None:
+            if self._closed:
+                continue
+            began = now()
+            collective = False
+            try:
+                values = [self._value(v) for v in task.inputs]
+                if task.kind is NodeKind.TRANSFER:
+                    results = [jax.device_put(values[0], task.outputs[0].sharding)]
+                else:
+                    collective = task.executable.several
+                    if collective:
+                        self._collective_slots.acquire()
+                    results = self._call(task, values)
+            except _InputFailed:
+                continue  # its own failure abandons this task too
+            except Exception as error:
+                if collective:
+                    self._collective_slots.release()
+                self._post(self._broke(task, error))
+                continue
+            for buffer, result in zip(task.outputs, results, strict=True):
+                buffer.array = result
+                buffer.state = "running"
+            self._launched.notify()
+            watched.put((task, results, began, collective))
+        watched.put(None)
+
+    def _call(self, task: Task, values: list[Any]) -> list[Any]:
+        executable = task.executable
+        placed = [
+            v if getattr(v, "sharding", None) == s or not hasattr(v, "sharding") else jax.device_put(v, s)
+            for v, s in zip(values, executable.in_shardings, strict=True)
+        ]
+        if task.context is not None:
+            return task.context.copy().run(self._launch, executable, placed)
+        return self._launch(executable, placed)
+
+    def _launch(self, executable: compiler.Executable, placed: list[Any]) -> list[Any]:
+        if executable.several:
+            with self._collectives:
+                return executable.call(*placed)
+        return executable.call(*placed)
+
+    def _value(self, value: Any) -> Any:
+        """The array of an input; a future of JAX's own while it is computed."""
+        if not isinstance(value, Buffer):
+            return value
+        if value.array is None:
+            self._launched.wait_for(lambda: value.array is not None or value.failure is not None or self._closed)
+        array = value.array
+        if array is None:
+            raise _InputFailed
+        return array
+
+    def _watch_loop(self, watched: SimpleQueue[Any]) -> None:
+        free_at = 0.0  # when what was launched before on this island ended
+        while (item := watched.get()) is not None:
+            task, results, began, collective = item
+            try:
+                if results:
+                    jax.block_until_ready(results)
+                error = None
+            except Exception as caught:
+                error = caught
+            del item, results
+            if collective:
+                self._collective_slots.release()
+            if self._closed:
+                continue
+            if error is not None:
+                self._post(self._broke(task, error))
+                continue
+            end = now()
+            start = min(max(began, free_at), end)
+            free_at = end
+            self._finish(task, start, end)
+
+    def _run_host(self, task: Task) -> None:
+        began = now()
+        try:
+            values = [self._value(v) for v in task.inputs]
+            jax.block_until_ready([v for v in values if isinstance(v, jax.Array)])
+            assert task.computation is not None
+            fn = task.computation.fn
+            results = task.context.copy().run(fn, *values) if task.context is not None else fn(*values)
+            if self._closed:
+                return
+            for buffer, result in zip(task.outputs, results, strict=True):
+                if isinstance(result, np.ndarray) and task.devices:
+                    result = jax.device_put(result, task.devices[0])
+                buffer.array = result
+                if isinstance(result, jax.Array):
+                    buffer.sharding = getattr(result, "sharding", None)
+            jax.block_until_ready([b.array for b in task.outputs if isinstance(b.array, jax.Array)])
+        except _InputFailed:
+            return
+        except BaseException as error:
+            self._post(self._broke(task, error))
+            return
+        self._launched.notify()
+        self._finish(task, began, now())
+
+    def _finish(self, task: Task, start: float, end: float) -> None:
+        self._tasks.pop(task.node, None)
+        for buffer in task.outputs:
+            buffer.settle()
+        self._post(NodeCompleted(end, task.node, start, end))
+        self._settled(task)
+
+    # --- failing -------------------------------------------------------------------------------------
+
+    def _broke(self, task: Task, error: BaseException) -> NodeBroke:
+        text = str(error).strip() or type(error).__name__
+        line = f"{type(error).__name__}: {text.splitlines()[0]}"
+        self._failures[task.node] = Failure(task.name, line, task.source, error)
+        return NodeBroke(now(), task.node, line)
+
+    def _abandon(self, instruction: Abandon) -> None:
+        task = self._tasks.pop(instruction.node, None)
+        if task is None:
+            return
+        failure = self._failures.get(instruction.cause)
+        if failure is None:
+            failure = Failure(task.name, instruction.error, task.source, cancelled=instruction.cancelled)
+            self._failures[instruction.cause] = failure
+        while len(self._failures) > 1000:
+            del self._failures[next(iter(self._failures))]
+        for buffer in task.outputs:
+            buffer.settle(failure)
+        self._launched.notify()
+        self._settled(task)
+
+
+class _InputFailed(Exception):
+    """An input of a launch will never exist."""

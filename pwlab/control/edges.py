@@ -1,0 +1,65 @@
+"""Edges: what a node misses before it may be launched.
+
+It is one number.  It counts
+
+- each buffer that the node reads whose producer has not been launched: inputs
+  are futures whose values the backend awaits, so a launch is all that is needed;
+- each node that it comes ``after`` and that has not ended (ordered effects),
+  however that ends: the order is kept, success is not asked for;
+- for each buffer donated to it, each earlier reader that has not been launched,
+  so that in the island's one order nobody reads what was overwritten.
+
+All three point from a node to one submitted before it, so there is no circle.
+The number is counted down by what it counts: readers are found through their
+buffer, the others in the lists ``on_launch`` and ``on_end``.  So an event costs
+what it changes and never what is queued.
+
+Rejected: to count a producer until it is *done*, which costs a round trip from
+device to controller for each edge (§2, §4.5); and to let a failed effect fail
+the nodes after it, which would turn a broken ``print`` into a broken training step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ..ids import NodeId
+from .records import Failure, Node
+from .store import Store
+
+
+def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store) -> None:
+    """Enters a new node at all that it depends on, or finds out that it can never run.
+
+    Sets ``node.missing`` and, if an input is lost or the program was given up, ``node.failure``.
+    """
+    reason = node.program.given_up
+    if reason is not None:
+        node.failure = Failure.of(node, reason, cancelled=True)
+    for id in node.reads:
+        buffer = store.read(id, node)
+        node.failure = node.failure or buffer.refusal(node)
+        if not buffer.promised:
+            node.missing += 1
+    store.write(node)
+    if node.failure is not None:
+        return
+    for id in node.spec.donates:
+        for reader in store.donate(id, node):
+            reader.on_launch.append(node)
+            node.missing += 1
+    for id in node.spec.after:
+        before = nodes.get(id)
+        if before is not None:
+            before.on_end.append(node)
+            node.missing += 1
+
+
+def recount(nodes: Iterable[Node], store: Store) -> Counter[NodeId]:
+    """What each of ``nodes`` misses, counted anew; for checking."""
+    missing: Counter[NodeId] = Counter()
+    for node in nodes:
+        missing[node.id] += sum(not store.buffers[id].promised for id in node.reads)
+        missing.update(other.id for other in (*node.on_launch, *node.on_end))
+    return missing

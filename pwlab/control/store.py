@@ -1,0 +1,218 @@
+"""The object store: one record and one count of readers a logical buffer (Pathways §4.2, §4.6).
+
+A buffer, however many shards it has, is needed while the client holds it (its
+*pin*), while a node that reads it has not ended, or while its producer has not.
+When none of this is true it is dropped: :class:`~pwlab.events.Free` tells the
+backend to let go of it, and nothing of it is remembered.
+
+Its *memory* can go back earlier, once, and observers learn of that by
+:class:`~pwlab.events.BuffersFreed`: when the buffer is dropped, when its
+producer fails, or when a node to which it was donated is launched, which takes
+the memory over.  Memory counts from the launch of the producer, for that is
+when a device allocates it.
+
+Donation belongs to the order of submission, as in the program that the user
+wrote: the donating node waits for the launch of all earlier readers, and every
+later reader fails at once.  If the donating node ends without having been
+launched, nothing happened to the buffer, and later readers may have it again.
+
+While the client holds a buffer that was donated, or that will never exist, its
+record stays, so that late readers can be told why.
+
+A buffer that is read and that no node of the session writes is the client's
+own, an argument: it is held from the first node that reads it until the client
+releases it, as if it were pinned, and counts no bytes.
+
+A release may name buffers that are unknown: finalizers of Python objects run at
+any moment, also after the buffer was dropped with its failed program.
+
+Rejected: counts per shard (the paper measures why: the cost grows with the
+machine), weak references from the controller to the client's objects (they tie
+the controller to threads and to the garbage collector's mood), and freeing at
+the last reader's *launch*, which is safe only where each backend keeps order.
+
+Capacity is not enforced yet.  ``present`` is what it will be compared with,
+where :meth:`Scheduler.take` picks a gang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, ValuesView
+
+from ..events import BuffersFreed, Free
+from ..ids import BufferId, IslandId, NodeId
+from .records import Answer, Failure, Node
+
+
+class Buffer:
+    """One logical buffer."""
+
+    __slots__ = ("bytes", "donor", "gone", "held", "id", "pinned", "producer", "readers", "settled")
+
+    def __init__(self, id: BufferId, bytes: int, producer: Node | None):
+        self.id = id
+        self.bytes = bytes
+        #: None for an argument.
+        self.producer = producer
+        #: The client holds it.
+        self.pinned = producer is None
+        #: Its producer has ended, or never was.
+        self.settled = producer is None
+        #: Nodes that read it and have not ended, in the order of submission.
+        self.readers: dict[NodeId, Node] = {}
+        #: The node to which it was given away.
+        self.donor: Node | None = None
+        #: Bytes that count for it now.
+        self.held = 0
+        #: Observers were told that its memory went back.
+        self.gone = False
+
+    @property
+    def promised(self) -> bool:
+        """Whether its value is there or under way: its producer was launched, or never was."""
+        return self.producer is None or self.producer.launched
+
+    def refusal(self, reader: Node) -> Failure | None:
+        """Why ``reader`` can never have it, or None."""
+        if self.donor is not None:
+            what = f"a result of {self.producer.spec.name!r}" if self.producer else "an argument"
+            taker = self.donor.spec
+            where = f" ({taker.source})" if taker.source else ""
+            return Failure.of(
+                reader,
+                f"{reader.spec.name!r} reads {what} that was donated to {taker.name!r}{where} and is gone: "
+                "read it before, or do not donate it",
+            )
+        return self.producer.failure if self.producer else None
+
+
+class Store:
+    """Knows every buffer that somebody may still read."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[BufferId, Buffer] = {}
+        #: Bytes that count now on each island, and the most that ever did.
+        self.present: dict[IslandId, int] = {}
+        self.peak: dict[IslandId, int] = {}
+        self._dropped: list[BufferId] = []
+        self._freed: list[BufferId] = []
+        self._freed_bytes = 0
+
+    def join(self, island: IslandId) -> None:
+        """Opens the account of a new island."""
+        self.present[island] = self.peak[island] = 0
+
+    def write(self, node: Node) -> None:
+        """Makes the buffers that ``node`` will write."""
+        buffers = self.buffers
+        for output in node.spec.outputs:
+            buffers[output.buffer] = Buffer(output.buffer, output.bytes, node)
+        for id in node.spec.pinned:
+            buffers[id].pinned = True
+
+    def read(self, id: BufferId, node: Node) -> Buffer:
+        """Counts ``node`` among the readers; an unknown buffer is an argument of the client."""
+        buffer = self.buffers.get(id)
+        if buffer is None:
+            buffer = self.buffers[id] = Buffer(id, 0, None)
+        buffer.readers[node.id] = node
+        return buffer
+
+    def donate(self, id: BufferId, node: Node) -> list[Node]:
+        """Gives a buffer that ``node`` reads away to it; returns the other readers not yet launched."""
+        buffer = self.buffers[id]
+        buffer.donor = node
+        return [reader for reader in buffer.readers.values() if reader is not node and not reader.launched]
+
+    def readers(self, id: BufferId) -> ValuesView[Node]:
+        """The nodes that read a buffer and have not ended."""
+        return self.buffers[id].readers.values()
+
+    def launch(self, node: Node) -> None:
+        """``node`` is launched: it takes over what was donated to it, and its outputs count."""
+        spec, island = node.spec, node.island
+        for id in spec.donates:
+            self._give_back(self.buffers[id])
+        present = self.present[island]
+        for output in spec.outputs:
+            self.buffers[output.buffer].held = output.bytes
+            present += output.bytes
+        self.present[island] = present
+        if present > self.peak[island]:
+            self.peak[island] = present
+
+    def end(self, node: Node) -> None:
+        """``node`` has ended and reads nothing more; what nobody needs is dropped."""
+        buffers = self.buffers
+        for id in node.reads:
+            buffer = buffers[id]
+            del buffer.readers[node.id]
+            if buffer.donor is node and not node.launched:
+                buffer.donor = None
+            if not buffer.readers and not buffer.pinned and buffer.settled:
+                self._drop(buffer)
+        for output in node.spec.outputs:
+            buffer = buffers[output.buffer]
+            buffer.settled = True
+            if node.failure is not None:
+                self._give_back(buffer)
+            if not buffer.readers and not buffer.pinned:
+                self._drop(buffer)
+
+    def release(self, ids: Iterable[BufferId]) -> None:
+        """The client lets go of buffers; those that are unknown or released already are ignored."""
+        for id in ids:
+            buffer = self.buffers.get(id)
+            if buffer is not None and buffer.pinned:
+                buffer.pinned = False
+                if not buffer.readers and buffer.settled:
+                    self._drop(buffer)
+
+    def flush(self, answer: Answer) -> None:
+        """Tells what was dropped and freed since the last time, in one instruction and one fact."""
+        if self._dropped:
+            answer.instructions.append(Free(tuple(self._dropped)))
+            self._dropped.clear()
+        if self._freed:
+            answer.facts.append(BuffersFreed(answer.time, tuple(self._freed), self._freed_bytes))
+            self._freed.clear()
+            self._freed_bytes = 0
+
+    def validate(self) -> None:
+        """Checks that nothing needless is kept, that no reader has ended, and recounts the bytes."""
+        assert not self._dropped and not self._freed, "buffers were dropped and nobody was told"
+        present = dict.fromkeys(self.present, 0)
+        for id, buffer in self.buffers.items():
+            producer = buffer.producer
+            assert buffer.id == id
+            assert buffer.readers or buffer.pinned or not buffer.settled, f"nobody needs buffer {id}"
+            for reader in buffer.readers.values():
+                assert not reader.state.ended, f"{reader} has ended and reads buffer {id}"
+                assert id in reader.reads
+            if buffer.donor is not None:
+                assert id in buffer.donor.spec.donates
+                assert buffer.donor.launched or buffer.donor.id in buffer.readers
+            if producer is None:
+                assert buffer.settled and not buffer.held
+                continue
+            assert buffer.settled == producer.state.ended
+            counts = producer.launched and not buffer.gone
+            assert buffer.held == (buffer.bytes if counts else 0), f"buffer {id} is miscounted"
+            present[producer.island] += buffer.held
+        assert present == self.present, "the bytes are miscounted"
+        assert all(self.peak[island] >= bytes for island, bytes in present.items())
+
+    def _drop(self, buffer: Buffer) -> None:
+        self._give_back(buffer)
+        self._dropped.append(buffer.id)
+        del self.buffers[buffer.id]
+
+    def _give_back(self, buffer: Buffer) -> None:
+        if buffer.gone:
+            return
+        buffer.gone = True
+        self._freed.append(buffer.id)
+        if buffer.held and buffer.producer is not None:
+            self.present[buffer.producer.island] -= buffer.held
+            self._freed_bytes += buffer.held
+            buffer.held = 0

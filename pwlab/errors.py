@@ -1,0 +1,75 @@
+"""What can go wrong, each with a type of its own.
+
+A message says what is, then what to do.  The types form one tree under
+:class:`PwlabError`; those that stand for a well-known built-in (a timeout, a
+value, a name) are that built-in too, so ordinary ``except`` clauses work.
+"""
+
+from __future__ import annotations
+
+
+class PwlabError(Exception):
+    """The root of all errors that pwlab raises on purpose."""
+
+
+class StartError(PwlabError, RuntimeError):
+    """The session cannot be started as asked."""
+
+
+class SessionClosed(PwlabError, RuntimeError):
+    """What is used belongs to a session that was stopped."""
+
+
+class PlacementError(PwlabError, ValueError):
+    """A slice or a computation cannot be placed on the devices there are."""
+
+
+class ComputationFailed(PwlabError, RuntimeError):
+    """A computation failed; raised where its value is needed.
+
+    Attributes:
+      node: name of the computation that failed first.
+      source: the cell and line that recorded it, or None.
+      cause: what it said, one line.
+    """
+
+    def __init__(self, message: str, *, node: str = "", source: object = None, cause: str = ""):
+        super().__init__(message)
+        self.node = node
+        self.source = source
+        self.cause = cause
+
+
+class ProgramCancelledError(PwlabError, RuntimeError):
+    """The value will never exist: its program was cancelled."""
+
+
+class WaitTimeout(PwlabError, TimeoutError):
+    """A wait reached its timeout.  The program goes on; waiting again is fine."""
+
+
+class BufferReleased(PwlabError, RuntimeError):
+    """The value was given back by ``release()``, or donated to a computation."""
+
+
+class SyncForbidden(PwlabError, RuntimeError):
+    """Something needed a value inside a cell while ``%pw config sync=error`` forbids to wait."""
+
+
+class UnknownName(PwlabError, LookupError):
+    """No slice, program or setting has this name."""
+
+
+class InternalError(PwlabError):
+    """A bug of pwlab itself.  Please report it with the text of the error."""
+
+    def __init__(self, message: str):
+        super().__init__(f"{message}\nThis is a bug in pwlab, not in your program; please report it.")
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """``"; did you mean 'a'?"`` for the known name nearest to ``name``, or an empty text."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,401 @@
+"""What the control plane hears, orders and reports: events, instructions and facts.
+
+The controller is *sans I/O*: :meth:`pwlab.control.Controller.handle` takes one
+event and answers with instructions (for a backend) and facts (for observers).
+Everything here is a frozen, slotted dataclass that holds ids, numbers and
+text, never a live object, so a run can be recorded, replayed and compared.
+
+Times are seconds on the driver's monotonic clock; the controller never reads a
+clock, it only sees the time of an event.  Sizes are bytes.  Every fact carries
+the id of what it is about and, where something caused it, of the cause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId, Source
+
+
+class NodeKind(StrEnum):
+    """What carries a node out."""
+
+    COMPUTE = "compute"  #: one compiled function, gang-scheduled on devices
+    TRANSFER = "transfer"  #: moves or reshards one buffer, over ICI or DCN
+    HOST = "host"  #: a Python function on a host; takes no device
+
+
+class NodeState(StrEnum):
+    """A node's life: waiting → prepared → queued → launched → done, failed or cancelled."""
+
+    WAITING = "waiting"  #: submitted; being prepared (compiled, buffers planned)
+    PREPARED = "prepared"  #: ready to be queued; sequential dispatch holds it here
+    QUEUED = "queued"  #: in its island's order
+    LAUNCHED = "launched"  #: handed to the devices
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        return self in _ENDED
+
+
+_ENDED = frozenset({NodeState.DONE, NodeState.FAILED, NodeState.CANCELLED})
+
+
+class Dispatch(StrEnum):
+    """How host-side work of a program is ordered (Pathways §4.5)."""
+
+    PARALLEL = "parallel"  #: all nodes are prepared and queued at once, inputs being futures
+    SEQUENTIAL = "sequential"  #: a node is prepared when its predecessors are launched
+
+
+class Link(StrEnum):
+    """Which network a transfer crosses."""
+
+    ICI = "ICI"  #: within an island
+    DCN = "DCN"  #: between islands
+    PCIE = "PCIe"  #: between a host and its devices
+
+
+# --- descriptions -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IslandSpec:
+    """An island: devices joined by a fast network (Pathways §2)."""
+
+    id: IslandId
+    name: str
+    devices: tuple[DeviceId, ...]
+    #: Platform of the devices, ``cpu``, ``tpu`` or ``gpu``.
+    chip: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """A logical buffer that a node will write.  ``bytes`` counts the whole buffer once."""
+
+    buffer: BufferId
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node as the controller sees it.
+
+    Attributes:
+      slice: where it runs; a host node's slice names the island whose host runs it.
+      inputs: buffers it reads; the producers are other nodes of this session, or none.
+      after: nodes that must have ended first though no buffer joins them (ordered effects).
+      donates: those of ``inputs`` whose memory the node may reuse.
+      spread: runs on every device of the slice; else on its first device.
+      parts: how many computations were merged into this launch.
+      bytes_in: for a transfer, the bytes that move.
+      link: for a transfer, the network it crosses.
+      pinned: outputs the client still holds; others are freed when their last reader ended.
+    """
+
+    id: NodeId
+    name: str
+    kind: NodeKind
+    slice: SliceId
+    inputs: tuple[BufferId, ...] = ()
+    outputs: tuple[OutputSpec, ...] = ()
+    after: tuple[NodeId, ...] = ()
+    donates: tuple[BufferId, ...] = ()
+    pinned: tuple[BufferId, ...] = ()
+    spread: bool = False
+    parts: int = 1
+    bytes_in: int = 0
+    link: Link | None = None
+    source: Source | None = None
+
+
+# --- events: what happened, told to the controller ----------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IslandJoined:
+    time: float
+    island: IslandSpec
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRequested:
+    """A virtual slice of ``devices`` devices is wanted (Pathways §4.1)."""
+
+    time: float
+    slice: SliceId
+    name: str
+    devices: int
+    island: IslandId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceReleased:
+    time: float
+    slice: SliceId
+
+
+@dataclass(frozen=True, slots=True)
+class NodesSubmitted:
+    """Nodes of a program; the first such event of a program opens it.
+
+    A long cell sends its program in windows, each one event; ``last`` closes the program.
+    ``nodes`` are in topological order and may read buffers of earlier windows and programs.
+    """
+
+    time: float
+    program: ProgramId
+    name: str
+    nodes: tuple[NodeSpec, ...]
+    last: bool = True
+    client: str = "main"
+    dispatch: Dispatch | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodePrepared:
+    """A backend compiled the node and knows its buffers.  ``seconds`` is 0 where it was cached."""
+
+    time: float
+    node: NodeId
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCompleted:
+    """The node's outputs exist.  It ran on its devices from ``start`` to ``end``."""
+
+    time: float
+    node: NodeId
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBroke:
+    """The node could not be prepared or run.  ``error`` is one line of text for people."""
+
+    time: float
+    node: NodeId
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuffersReleased:
+    """The client no longer holds these buffers."""
+
+    time: float
+    buffers: tuple[BufferId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCancelled:
+    """The user gave the program up: what has not been launched never will be."""
+
+    time: float
+    program: ProgramId
+    reason: str = "cancelled by the user"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """Control settings; a field that is ``None`` stays as it is."""
+
+    time: float
+    dispatch: Dispatch | None = None
+    max_in_flight: int | None = None
+    policy: str | None = None
+
+
+Event = (
+    IslandJoined
+    | SliceRequested
+    | SliceReleased
+    | NodesSubmitted
+    | NodePrepared
+    | NodeCompleted
+    | NodeBroke
+    | BuffersReleased
+    | ProgramCancelled
+    | SettingsChanged
+)
+
+
+# --- instructions: what a backend shall do -------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Compile the node for these devices; answer :class:`NodePrepared` or :class:`NodeBroke`."""
+
+    node: NodeId
+    devices: tuple[DeviceId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run the node on these devices, after all that was launched on the island before it."""
+
+    node: NodeId
+    island: IslandId
+    devices: tuple[DeviceId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Nobody will read these buffers again."""
+
+    buffers: tuple[BufferId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """The node will never run; whoever waits for its outputs gets ``error``.
+
+    ``cause`` is the node whose failure began it, which may be this node itself.
+    """
+
+    node: NodeId
+    error: str
+    cause: NodeId
+    cancelled: bool = False
+
+
+Instruction = Prepare | Launch | Free | Abandon
+
+
+# --- facts: what observers learn -----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IslandKnown:
+    time: float
+    island: IslandSpec
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMapped:
+    time: float
+    slice: SliceId
+    name: str
+    island: IslandId
+    devices: tuple[DeviceId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRefused:
+    """No island can hold the slice; ``reason`` says why and what would fit."""
+
+    time: float
+    slice: SliceId
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceUnmapped:
+    time: float
+    slice: SliceId
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOpened:
+    time: float
+    program: ProgramId
+    name: str
+    client: str
+    source: Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnded:
+    """All nodes of a closed program ended; ``state`` is done, failed or cancelled."""
+
+    time: float
+    program: ProgramId
+    state: NodeState
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAdded:
+    time: float
+    program: ProgramId
+    node: NodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMoved:
+    """A node entered ``state``.  ``seconds`` is, for prepared, the time it took to compile."""
+
+    time: float
+    node: NodeId
+    state: NodeState
+    island: IslandId | None = None
+    devices: tuple[DeviceId, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnded:
+    """A node is done, failed or cancelled.  ``cause`` is the node that failed first."""
+
+    time: float
+    node: NodeId
+    state: NodeState
+    start: float = 0.0
+    end: float = 0.0
+    island: IslandId | None = None
+    devices: tuple[DeviceId, ...] = ()
+    error: str = ""
+    cause: NodeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuffersFreed:
+    time: float
+    buffers: tuple[BufferId, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The user's thread waited for a value from ``time`` to ``time + seconds``.
+
+    ``reason`` names the call that needed it, such as ``float(x)``.
+    """
+
+    time: float
+    seconds: float
+    reason: str
+    source: Source | None
+    buffer: BufferId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something a person should know and that is no state of a node."""
+
+    time: float
+    text: str
+
+
+Fact = (
+    IslandKnown
+    | SliceMapped
+    | SliceRefused
+    | SliceUnmapped
+    | ProgramOpened
+    | ProgramEnded
+    | NodeAdded
+    | NodeMoved
+    | NodeEnded
+    | BuffersFreed
+    | Waited
+    | Noted
+)

@@ -1,0 +1,286 @@
+"""The functions that a person calls to write a program: scopes, jit, pmap, host, shard, fetch."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec, TypeVar, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .errors import PlacementError, WaitTimeout
+from .lazy import LazyTensor, Scope, active, on as _on, one_call
+from .lazy.host import HostFunction
+from .lazy.ops import transfer_p
+from .lazy.places import user_frame
+from .runtime.clock import now
+from .session import Session, session
+from .slices import Tpus, VirtualSlice
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Where = VirtualSlice | Tpus | str | jax.Device
+
+
+def lazy(name: str | None = None, slice: Where | None = None) -> Scope:
+    """A scope: what JAX does in the block is recorded as one program and runs in the background.
+
+        with pw.lazy():
+            y = jnp.sin(x) @ w      # returns at once
+        print(y)                    # waits
+
+    Args:
+      name: of the program, in views and in ``%pw run``; the place of the block if not given.
+      slice: where things run that name no slice.
+    """
+    s = session()
+    frame = user_frame(sys._getframe(1))
+    label = name or ("lazy" if frame is None else f"line {frame.f_lineno}")
+    return Scope(s.client, label, s.slices.find(slice) if slice is not None else None, frame)
+
+
+def on(slice: Where) -> AbstractContextManager[VirtualSlice]:
+    """Places what is recorded in the block on ``slice``, and its derivatives too.
+
+    Raises:
+      PlacementError: no such slice, or a device that is not the session's.
+    """
+    return _on(session().slices.find(slice))
+
+
+@overload
+def program(f: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def program(*, name: str | None = None, slice: Where | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = None) -> Any:
+    """Makes each call of a function one program (Pathways §3, ``@pw.program`` of Fig. 2).
+
+    The call returns at once, with LazyTensors.  Called in a scope it is a part of that scope's program.
+    """
+
+    def wrap(fn: Callable[..., Any]) -> Callable[..., Any]:
+        label = name or getattr(fn, "__name__", "program")
+
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            s = session()
+            where = s.slices.find(slice) if slice is not None else None
+            if active.get() is not None:
+                if where is None:
+                    return fn(*args, **kwargs)
+                with _on(where):
+                    return fn(*args, **kwargs)
+            with Scope(s.client, label, where, user_frame(sys._getframe(1))):
+                return fn(*args, **kwargs)
+
+        return call
+
+    return wrap if f is None else wrap(f)
+
+
+def jit(f: Callable[..., Any], *, devices: Where | None = None, **options: Any) -> Callable[..., Any]:
+    """``jax.jit`` of ``f`` as a computation of a Pathways program, on ``devices``.
+
+    In a scope a call is recorded.  Outside it is a program of one node, and returns at once.
+
+    Args:
+      devices: a slice or its ``.tpus``; where its inputs are, if not given.
+      options: as ``jax.jit`` takes them (``donate_argnums``, ``static_argnums``, …).
+    """
+    jitted = jax.jit(f, **options)
+    label = getattr(f, "__name__", "computation")
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        s = session()
+        with one_call(s.client, label):
+            if devices is None:
+                return jitted(*args, **kwargs)
+            with _on(s.slices.find(devices)):
+                return jitted(*args, **kwargs)
+
+    call.lower = jitted.lower  # type: ignore[attr-defined]
+    return call
+
+
+def pmap(
+    f: Callable[..., Any], axis_name: str | None = None, *, devices: Where | None = None, in_axes: Any = 0, out_axes: Any = 0
+) -> Callable[..., Any]:
+    """Maps ``f`` over the leading axis, one element a device of the slice (``jax.pmap`` in the paper's Fig. 2).
+
+    Args:
+      axis_name: for collectives inside, such as ``jax.lax.psum(x, "i")``.
+      devices: a slice or its ``.tpus``; the default slice if not given.
+      in_axes, out_axes: as in ``jax.vmap``.
+
+    Raises:
+      PlacementError: the mapped axis is longer than the slice, or not a multiple of it.
+    """
+    options: dict[str, Any] = {} if axis_name is None else {"axis_name": axis_name}
+    mapped = jax.vmap(f, in_axes=in_axes, out_axes=out_axes, **options)
+    mapped.__name__ = label = getattr(f, "__name__", "pmap")
+    jitted = jax.jit(mapped)
+
+    @functools.wraps(f)
+    def call(*args: Any) -> Any:
+        s = session()
+        where = s.slices.find(devices) if devices is not None else s.slices.default
+        axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+
+        def place(axis: int | None, x: Any) -> Any:
+            x = jnp.asarray(x)
+            if axis is None:
+                return x
+            size = x.shape[axis] if x.ndim else 0
+            if size != len(where):
+                raise PlacementError(
+                    f"{label} is mapped over {len(where)} devices of slice {where.name!r}, its argument has "
+                    f"{size} elements along axis {axis} ({x.dtype}{list(x.shape)}): give one a device"
+                )
+            return _shard(s, x, jax.sharding.PartitionSpec(*([None] * axis), "d"), where)
+
+        with one_call(s.client, label), _on(where):
+            placed = [
+                jax.tree.map(functools.partial(place, axis), arg)
+                if not isinstance(arg, (list, tuple)) or any(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in arg)
+                else place(axis, arg)
+                for axis, arg in zip(axes, args, strict=True)
+            ]
+            return jitted(*placed)
+
+    return call
+
+
+def host(
+    fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str | None = None
+) -> Callable[..., Any]:
+    """Makes a Python function a host node: it runs in the background, ahead of the devices that it feeds.
+
+    For data loading and augmentation (Pathways App. C).  In a scope a call is recorded and returns LazyTensors; the
+    first call with new shapes runs at once, to learn what it returns, unless ``out`` says it.
+
+        load = pw.host(load_batch)
+        with pw.lazy():
+            for i in range(100):
+                loss = step(load(i))
+
+    Args:
+      fn: gets NumPy arrays where it was given tensors, and everything else as it is; returns arrays.
+      out: the shapes and dtypes of its result, a tree of ``jax.ShapeDtypeStruct``.
+      name: in views; the function's if not given.
+    """
+    if fn is None:
+        return functools.partial(host, out=out, name=name)  # type: ignore[return-value]
+    made = HostFunction(fn, out, name or getattr(fn, "__name__", "host"))
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        s = session()
+        with one_call(s.client, made.name):
+            return made(s.client, args, kwargs)
+
+    return call
+
+
+def shard(x: Any, spec: Any = None, slice: Where | None = None) -> Any:
+    """Puts an array on a slice, cut up as ``spec`` says.
+
+    Args:
+      x: an array, or a tree of them.
+      spec: a ``jax.sharding.PartitionSpec`` over the slice's axes (``P("d")`` cuts the first axis over all
+        devices); ``P()`` puts a whole copy on each.
+      slice: the slice; where ``x`` goes anyway if not given.
+
+    Raises:
+      PlacementError: the slice has no such axis, or the axis does not divide the shape.
+    """
+    s = session()
+    spec = jax.sharding.PartitionSpec() if spec is None else spec
+    if isinstance(spec, str):
+        spec = jax.sharding.PartitionSpec(spec)
+    with one_call(s.client, "shard"):
+        return jax.tree.map(lambda leaf: _shard(s, jnp.asarray(leaf), spec, _slice_for(s, slice, leaf)), x)
+
+
+def _slice_for(s: Session, slice: Where | None, x: Any) -> VirtualSlice:
+    from .lazy.ops import current_slice
+
+    if slice is not None:
+        return s.slices.find(slice)
+    here = current_slice()
+    if here is not None:
+        return s.slices.by_id[here]
+    if isinstance(x, LazyTensor) and x.slice is not None:
+        return x.slice
+    return s.slices.default
+
+
+def _shard(s: Session, x: Any, spec: Any, where: VirtualSlice) -> Any:
+    names, sizes = where.mesh_for(spec)
+    size = dict(zip(names, sizes, strict=True))
+    if len(spec) > x.ndim:
+        raise PlacementError(f"{spec} has {len(spec)} parts, the array {x.dtype}{list(x.shape)} has {x.ndim} axes")
+    for axis, part in enumerate(spec):
+        cut = 1
+        for name in part if isinstance(part, tuple) else (part,) if part is not None else ():
+            cut *= size[name]
+        if x.shape[axis] % cut:
+            raise PlacementError(
+                f"axis {axis} of {x.dtype}{list(x.shape)} cannot be cut into {cut} equal parts over slice {where.name!r}; "
+                f"pad it to a multiple of {cut}, or leave that axis whole"
+            )
+    return transfer_p.bind(x, slice=int(where.id), spec=spec)
+
+
+# --- values -------------------------------------------------------------------------------------------
+
+
+def fetch(tree: Any, timeout: float | None = None) -> Any:
+    """Waits for every tensor in a tree and gives it back with NumPy arrays in their place.
+
+    Args:
+      timeout: seconds for all together.
+
+    Raises:
+      WaitTimeout: not all were there in time; the program goes on.
+      ComputationFailed: one of them failed.
+    """
+    return jax.tree.map(_to_numpy, _results(tree, "pw.fetch", timeout))
+
+
+def wait(tree: Any, timeout: float | None = None) -> Any:
+    """Waits until every tensor in a tree is there; gives the tree back.  See :func:`fetch` for errors."""
+    _results(tree, "pw.wait", timeout)
+    return tree
+
+
+def _results(tree: Any, reason: str, timeout: float | None) -> Any:
+    deadline = None if timeout is None else now() + timeout
+
+    def one(leaf: Any) -> Any:
+        if not isinstance(leaf, LazyTensor):
+            return leaf
+        left = None if deadline is None else max(0.0, deadline - now())
+        try:
+            return leaf._client.value(leaf, reason, left)
+        except WaitTimeout as error:
+            if left != timeout:
+                raise WaitTimeout(f"{error} (the timeout of {timeout:g} s is for all tensors together)") from None
+            raise
+
+    return jax.tree.map(one, tree, is_leaf=lambda leaf: isinstance(leaf, LazyTensor))
+
+
+def _to_numpy(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.Array):
+        return leaf
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return leaf  # NumPy has no keys
+    return np.asarray(leaf)
+
+

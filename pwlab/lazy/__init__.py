@@ -1,0 +1,15 @@
+"""The lazy front end: ordinary JAX, recorded.
+
+Start with :mod:`pwlab.lazy.trace` (what records), :mod:`pwlab.lazy.recorder` (windows),
+:mod:`pwlab.lazy.plan` (reuse) and :mod:`pwlab.lazy.client` (programs and waits).
+"""
+
+from .client import Client as Client
+from .client import ProgramRecord as ProgramRecord
+from .describe import TensorInfo as TensorInfo
+from .scope import Scope as Scope
+from .scope import on as on
+from .scope import one_call as one_call
+from .tensor import LazyTensor as LazyTensor
+from .trace import RecordingTrace as RecordingTrace
+from .trace import active as active

@@ -1,0 +1,197 @@
+"""Every private part of JAX that pwlab stands on, in one place.
+
+Nothing else in pwlab imports ``jax._src``.  ``tests/lazy/test_jax_assumptions.py`` pins what is
+assumed of each name here, on the oldest and the newest JAX that pwlab supports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import config as _config
+from jax._src import core as _core
+from jax._src import dtypes as _dtypes
+from jax._src import xla_metadata_lib as _xla_metadata
+from jax._src.literals import TypedNdArray as TypedNdArray
+from jax._src.lax import lax as _lax
+from jax._src.lax import slicing as _slicing
+from jax._src.numpy import indexing as _indexing
+from jax._src.pjit import jit_p as jit_p
+from jax.extend import core as _extend_core
+
+Tracer = _core.Tracer
+Trace = _core.Trace
+Primitive = _core.Primitive
+eval_trace = _core.eval_trace
+typeof = _core.typeof
+full_lower = _core.full_lower
+set_current_trace = _core.set_current_trace
+#: All settings that a trace depends on, as one hashable tuple (0.2 µs).
+trace_context: Callable[[], tuple[Any, ...]] = _config.trace_context
+ShapedArray = _core.ShapedArray
+shard_map_name = "shard_map"
+slice_p = _lax.slice_p if hasattr(_lax, "slice_p") else _slicing.slice_p
+dynamic_slice_p = _slicing.dynamic_slice_p
+copy_p = _lax.copy_p
+
+#: The one function that may ask a tracer for its value (see ``LazyTensor.to_concrete_value``).
+CONCRETE_OR_ERROR_CODE = _core.concrete_or_error.__code__
+#: Indexing asks through ``core.is_concrete``, from these: a boolean mask, and the bounds of a slice.
+INDEX_CODES = frozenset(
+    {
+        _indexing.NDIndexer.expand_bool_indices.__code__,
+        _indexing._is_slice_element_none_or_constant_or_symbolic.__code__,
+    }
+)
+
+
+def install_trace(trace: Any) -> None:
+    """Makes ``trace`` the current trace of this thread."""
+    _core.trace_ctx.set_trace(trace)
+
+
+def current_trace() -> Any:
+    """The current trace of this thread."""
+    return _core.trace_ctx.trace
+
+
+def is_array_aval(aval: Any) -> bool:
+    return isinstance(aval, ShapedArray)
+
+
+def is_ref_aval(aval: Any) -> bool:
+    """Whether the type is a mutable reference (``jax.new_ref``)."""
+    return type(aval).__name__ in ("AbstractRef", "TransformedRef")
+
+
+def weak_cast(x: Any, dtype: Any) -> Any:
+    """``x`` as a weakly typed scalar, as a Python number would be."""
+    return _lax._convert_element_type(x, dtype, weak_type=True)
+
+
+def closed(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
+    """(open jaxpr, its constants), whether JAX keeps the constants beside it or in it."""
+    if hasattr(jaxpr, "jaxpr"):
+        return jaxpr.jaxpr, jaxpr.consts
+    return jaxpr, getattr(jaxpr, "consts", ())
+
+
+#: JAX 0.12 has one type of jaxpr, which may hold constants; before, ``ClosedJaxpr`` held them beside it.
+_JAXPRS = (_core.Jaxpr, getattr(_core, "ClosedJaxpr", _core.Jaxpr))
+
+
+def is_jaxpr(x: Any) -> bool:
+    return isinstance(x, _JAXPRS)
+
+
+def is_literal(x: Any) -> bool:
+    return isinstance(x, _core.Literal)
+
+
+def dim_bytes(aval: Any) -> int:
+    """Bytes of the whole logical array of this type; 0 for what has no fixed size."""
+    if is_ref_aval(aval):
+        aval = getattr(aval, "inner_aval", aval)
+    dtype = getattr(aval, "dtype", None)
+    if dtype is None:
+        return 0
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        physical = _core.physical_aval(aval)
+        return int(np.prod(physical.shape, dtype=np.int64)) * physical.dtype.itemsize
+    return int(np.prod(aval.shape, dtype=np.int64)) * dtype.itemsize
+
+
+def short_dtype(aval: Any) -> str:
+    """``f32``, ``bf16``, ``key<fry>``; ``Ref{f32}`` for a reference."""
+    if is_ref_aval(aval):
+        return f"Ref{{{short_dtype(getattr(aval, 'inner_aval', aval))}}}"
+    dtype = getattr(aval, "dtype", None)
+    return "?" if dtype is None else _dtypes.short_dtype_name(dtype)
+
+
+# --- equation context -----------------------------------------------------------------
+
+
+def xla_metadata_value(key: str) -> Any:
+    """The value of ``key`` in the equation context, or None (0.1 µs where there is none)."""
+    current = _xla_metadata.current_xla_metadata()
+    return None if current is None else current.get(key)
+
+
+def equation_context() -> Any:
+    """The context under which an equation is recorded now; ``.manager`` re-enters it."""
+    return _core.current_jaxpr_eqn_context()
+
+
+def x64_enabled() -> bool:
+    return bool(jax.config.jax_enable_x64)
+
+
+@contextlib.contextmanager
+def reenter(context: Any, x64: bool) -> Iterator[None]:
+    """Evaluates as it was recorded: equation context and 64-bit mode."""
+    if x64 == x64_enabled():
+        with context.manager:
+            yield
+    else:
+        with context.manager, jax.enable_x64(x64):
+            yield
+
+
+def context_mesh(context: Any) -> Any | None:
+    """The abstract mesh that ``jax.set_mesh`` put in force, or None."""
+    mesh = context.cur_abstract_mesh
+    return None if mesh is None or mesh.empty else mesh
+
+
+# --- who defined a jit --------------------------------------------------------------------
+
+
+def defined_at(jaxpr: Any) -> str:
+    """File in which the function of a jaxpr was written, or an empty text."""
+    debug = getattr(closed(jaxpr)[0], "debug_info", None)
+    info = getattr(debug, "func_src_info", "") or ""
+    return info.rpartition(" at ")[2].rpartition(":")[0]
+
+
+# --- evaluating outside the record ------------------------------------------------------------
+
+
+def eval_primitive(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Runs a primitive at once, as JAX does outside all transformations."""
+    with set_current_trace(eval_trace):
+        return eval_trace.process_primitive(primitive, list(args), params)
+
+
+def abstract_eval(primitive: Any, avals: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+    """(output types, effects); one type for a primitive with one result."""
+    with set_current_trace(eval_trace):
+        return primitive.abstract_eval(*avals, **params)
+
+
+# --- Flax NNX -------------------------------------------------------------------------------
+
+
+def share_trace_state(trace: Any) -> None:
+    """Makes ``trace`` and the plain eval trace look alike to ``get_opaque_trace_state``.
+
+    Flax NNX keeps that state in each variable and refuses to update it under another one; recording is no
+    transformation, so a module made in a plain cell may train in a scope and the reverse.
+    """
+    if getattr(_extend_core.get_opaque_trace_state, "_pwlab", False):
+        return
+    original = _core.get_opaque_trace_state
+
+    def get_opaque_trace_state(convention: Any = None) -> Any:
+        state = original(convention)
+        if current_trace() is trace:
+            return _core.OpaqueTraceState(eval_trace._weakref)
+        return state
+
+    get_opaque_trace_state._pwlab = True  # type: ignore[attr-defined]
+    _core.get_opaque_trace_state = get_opaque_trace_state
+    _extend_core.get_opaque_trace_state = get_opaque_trace_state

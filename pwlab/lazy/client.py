@@ -1,0 +1,446 @@
+"""The client: takes windows, submits them as programs, and gives values back.
+
+It is the paper's client (Pathways §4.2) for one session: it lowers programs, hands nodes to the
+driver, holds the handles of the results, and is the only place where the user's thread waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from ..config import Config
+from ..errors import (
+    BufferReleased,
+    ComputationFailed,
+    InternalError,
+    ProgramCancelledError,
+    SessionClosed,
+    SyncForbidden,
+    WaitTimeout,
+)
+from ..events import Link, NodesSubmitted, NodeKind, NodeSpec, OutputSpec, Waited
+from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
+from ..runtime import Buffer, Driver, Failure, Task
+from ..runtime.clock import now
+from . import _jax
+from .describe import TensorInfo, parts_of, preview_of
+from .ops import OpTable
+from .plan import Plan, Planner, limits_of, pack
+from .places import Places, here
+from .recorder import Recorder, Window
+from .tensor import LazyTensor, Ref, gone_text
+from .trace import RecordingTrace, active
+
+#: How many programs ``pw.dump`` and ``%pw graph`` can look back to.
+_KEEP_PROGRAMS = 64
+#: Windows kept of one program.
+_KEEP_WINDOWS = 4
+
+
+class ProgramRecord:
+    """What the client remembers of a program: one run of a cell, or one call of a ``@pw.program``."""
+
+    def __init__(self, id: ProgramId, name: str, source: Source | None):
+        self.id = id
+        self.name = name
+        self.source = source
+        #: (plan, positions of its calls, places) of the last windows, for ``pw.dump``.
+        self.windows: list[tuple[Plan, list[int], Places]] = []
+        self.plans: set[int] = set()
+        self.closed = False
+        self.nodes = 0
+        #: What the cell's last expression was, if it was a tree of tensors (``%pw result``).
+        self.result: Any = None
+
+
+class Client:
+    """Programs and values of one session.
+
+    Args:
+      driver: where nodes go.
+      slices: the session's slices (``default``, ``devices``, ``home``, ``by_id``).
+    """
+
+    def __init__(self, driver: Driver, ids: IdCounters, config: Config, slices: Any, trace: RecordingTrace):
+        self.driver = driver
+        self.config = config
+        self.table = OpTable()
+        self.trace = trace
+        self.closed = False
+        self._ids = ids
+        self._slices = slices
+        self.planner = Planner(slices.home)
+        self.programs: OrderedDict[ProgramId, ProgramRecord] = OrderedDict()
+        self._submitted_parts = 0
+        self._last_ordered: NodeId | None = None
+        self._lock = threading.RLock()
+        self.untold: list[Failure] = []
+
+    # --- recording ---------------------------------------------------------------------------
+
+    def recording(self) -> bool:
+        """Whether this thread or task is inside a pathways scope, and records now."""
+        return active.get() is not None and _jax.current_trace() is not _jax.eval_trace
+
+    def open_program(self, name: str, source: Source | None) -> ProgramRecord:
+        record = ProgramRecord(self._ids.program(), name, source)
+        self.programs[record.id] = record
+        while len(self.programs) > _KEEP_PROGRAMS:
+            oldest = next(iter(self.programs))
+            if not self.programs[oldest].closed:
+                break
+            del self.programs[oldest]
+        return record
+
+    def flush(self, window: Window) -> None:
+        """Dispatches the open window that some tensor is waiting in."""
+        recorder = window.recorder
+        with recorder.lock:
+            if recorder.window is window:  # another thread may have been faster
+                recorder.flush()
+
+    def dispatch(self, recorder: Recorder, window: Window, last: bool) -> None:
+        """Submits a window."""
+        live = [(i, ref) for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone]
+        try:
+            self._dispatch(recorder.program, window, live, last)
+        except BaseException as error:
+            self._abandon(live, error)
+            raise
+
+    def _abandon(self, live: Sequence[tuple[int, Ref]], error: BaseException) -> None:
+        """Makes tensors of a window that could not be submitted fail with the reason."""
+        for _, ref in live:
+            source = ref.places.source(ref.at)
+            buffer = self._buffer(NodeId(0), self._slices.default.id, False, None, source)
+            buffer.settle(Failure("", f"{type(error).__name__}: {error}", source, error, told=True))
+            ref.window, ref.buffer = None, buffer
+
+    def _buffer(
+        self, node: NodeId, slice: SliceId, spread: bool, aval: Any, source: Source | None
+    ) -> Buffer:
+        nbytes = 0 if aval is None else _jax.dim_bytes(aval)
+        return Buffer(self._ids.buffer(), node, slice, spread, aval, nbytes, source, self.driver.released)
+
+    def _dispatch(
+        self, program: ProgramRecord, window: Window, live: Sequence[tuple[int, Ref]], last: bool
+    ) -> None:
+        if self.closed:
+            raise SessionClosed("the session was stopped while this cell was recording; start it again with %pw start")
+        slices = self._slices
+        specs: list[NodeSpec] = []
+        tasks: list[Task] = []
+        if window.calls:
+            alive = dict(live)
+            plan = self.planner.plan(
+                window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config)
+            )
+            with self._lock:
+                self._instantiate(plan, window, alive, program, specs, tasks)
+            program.plans.add(id(plan))
+            program.windows.append((plan, window.positions, window.places))
+            del program.windows[:-_KEEP_WINDOWS]
+        program.nodes += len(specs)
+        program.closed = last
+        parts = sum(task.parts for task in tasks)
+        self._submitted_parts += parts
+        self.driver.submit(
+            NodesSubmitted(now(), program.id, program.name, tuple(specs), last, source=program.source), tasks
+        )
+        if not last:
+            self._hold_back()
+
+    def _hold_back(self) -> None:
+        """Bounds how far a cell records ahead of the devices."""
+        limit = self.config.max_ahead
+        driver = self.driver
+        ahead = lambda: self._submitted_parts - driver.ended_parts  # noqa: E731
+        if limit and ahead() > limit:
+            driver.signal.wait_for(lambda: ahead() <= limit or driver.closed or driver.crash is not None)
+
+    def _instantiate(
+        self,
+        plan: Plan,
+        window: Window,
+        alive: dict[int, Ref],
+        program: ProgramRecord,
+        specs: list[NodeSpec],
+        tasks: list[Task],
+    ) -> None:
+        values: dict[int, Buffer] = {}
+        args = window.args
+        context: contextvars.Context | None = None
+        for step in plan.steps:
+            node = step.node
+            id = self._ids.node()
+            source = window.places.source(node.at)
+            writes = node.writes
+            outputs: list[Buffer] = []
+            pinned: list[BufferId] = []
+            if step.kind is NodeKind.HOST:
+                call = plan.program.graph.calls[node.calls[0]]
+                writes = tuple(call.outputs)
+            for v in writes:
+                buffer = self._buffer(id, node.slice, node.spread, plan.aval(v), source)
+                values[v] = buffer
+                outputs.append(buffer)
+                ref = alive.get(v)
+                if ref is not None:
+                    ref.buffer, ref.window = buffer, None
+                    pinned.append(buffer.id)
+            inputs: list[Any] = [values[v] if v >= 0 else args[~v] for v in step.reads]
+            reads = tuple(dict.fromkeys(v.id for v in inputs if isinstance(v, Buffer)))
+            donates: tuple[BufferId, ...] = ()
+            if node.donates:
+                given = [values[v] if v >= 0 else args[~v] for v in node.donates]
+                donates = tuple(v.id for v in given if isinstance(v, Buffer))
+            for dtype, codes in step.packs:
+                inputs.append(pack(dtype, [args[~v] for v in codes]))
+            if step.kind is NodeKind.HOST or node.ordered:
+                context = context or _clean_context()
+            after = ()
+            if node.ordered:
+                after = (self._last_ordered,) if self._last_ordered is not None else ()
+                self._last_ordered = id
+            link, moved = self._link(step, inputs)
+            tasks.append(
+                Task(
+                    id,
+                    step.kind,
+                    node.name,
+                    step.computation,
+                    inputs,
+                    outputs,
+                    node.spread,
+                    source,
+                    len(node.parts),
+                    self._spec(step),
+                    context if step.kind is NodeKind.HOST or node.ordered else None,
+                )
+            )
+            specs.append(
+                NodeSpec(
+                    id,
+                    node.name,
+                    step.kind,
+                    node.slice,
+                    reads,
+                    tuple(OutputSpec(b.id, b.nbytes) for b in outputs),
+                    after,
+                    donates,
+                    tuple(pinned),
+                    node.spread,
+                    len(node.parts),
+                    moved,
+                    link,
+                    source,
+                )
+            )
+
+    def _spec(self, step: Any) -> Any:
+        if step.spec is None:
+            return None
+        mesh = self._slices.by_id[step.node.slice]
+        return (step.spec, mesh.axis_names, mesh.shape)
+
+    def _link(self, step: Any, inputs: list[Any]) -> tuple[Link | None, int]:
+        if step.kind is not NodeKind.TRANSFER:
+            return None, 0
+        origin = step.node.origin
+        moved = sum(getattr(v, "nbytes", 0) for v in inputs)
+        if origin is None:
+            return Link.PCIE, moved
+        same = self._slices.by_id[origin].island == self._slices.by_id[step.node.slice].island
+        return (Link.ICI if same else Link.DCN), moved
+
+    # --- values ------------------------------------------------------------------------------
+
+    def value(self, tensor: LazyTensor, reason: str, timeout: float | None = None) -> Any:
+        """Waits for the value of a tensor; see :meth:`LazyTensor.result`."""
+        ref = tensor._ref
+        if ref.gone:
+            raise BufferReleased(gone_text(tensor))
+        buffer = self._settling(tensor)
+        if buffer.ready:
+            return buffer.array
+        explicit = reason.endswith("()") and reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait")
+        source = here()
+        if active.get() is not None and not explicit:
+            if self.config.sync == "error":
+                raise SyncForbidden(
+                    f"{reason} at {source} needs a value inside a pathways cell, and sync=error forbids to wait; use "
+                    "jnp.where or jax.lax.cond, move the line to a plain cell, or `%pw config sync=log`"
+                )
+            if self.config.sync == "warn":
+                warnings.warn(f"{reason} at {source} waits for the devices", stacklevel=2)
+        began = now()
+        try:
+            settled = self.driver.signal.wait_for(
+                lambda: buffer.settled or self.driver.crash is not None, timeout
+            )
+        finally:
+            self.driver.facts(Waited(began, now() - began, reason, source, buffer.id))
+        if not settled:
+            raise WaitTimeout(
+                f"{self._name(tensor)} is not there after {timeout:g} s: it is {tensor.state}; the program goes on, "
+                "wait again or look at `%pw status`"
+            )
+        return self._taken(buffer)
+
+    def _settling(self, tensor: LazyTensor) -> Buffer:
+        """The buffer of a tensor, dispatched if it was only recorded; raises if it failed."""
+        ref = tensor._ref
+        if ref.window is not None:
+            self.flush(ref.window)
+        buffer = ref.buffer
+        if buffer is None:
+            raise InternalError("a tensor has neither a window nor a buffer")
+        if buffer.failure is not None:
+            self._taken(buffer)
+        return buffer
+
+    def _taken(self, buffer: Buffer) -> Any:
+        failure = buffer.failure
+        if failure is not None:
+            raise self._error(failure)
+        if self.driver.crash is not None and not buffer.ready:
+            raise InternalError(self.driver.crash)
+        return buffer.array
+
+    def _error(self, failure: Failure) -> Exception:
+        if failure.closed:
+            return SessionClosed("the session was stopped before this value was computed; start again with %pw start")
+        if failure.cancelled:
+            return ProgramCancelledError(f"the program that computes this value was {failure.error}")
+        where = f", recorded at {failure.source}" if failure.source else ""
+        name = f"`{failure.node}`" if failure.node else "a computation"
+        if failure.told:
+            text = f"{name}{where} failed: {failure.error}"
+        else:
+            line = f"\n    {failure.source.text}" if failure.source and failure.source.text else ""
+            text = (
+                f"{name}{where}, failed on the device:{line}\n  {failure.error}\n"
+                "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell again."
+            )
+        failure.told = True
+        error = ComputationFailed(text, node=failure.node, source=failure.source, cause=failure.error)
+        error.__cause__ = failure.exception
+        return error
+
+    async def value_async(self, tensor: LazyTensor) -> Any:
+        """The value of a tensor; other tasks of the event loop run meanwhile."""
+        if tensor._ref.gone:
+            raise BufferReleased(gone_text(tensor))
+        buffer = self._settling(tensor)
+        if not buffer.settled:
+            loop = asyncio.get_running_loop()
+            ready = asyncio.Event()
+            began = now()
+            source = here()
+
+            def tell() -> None:
+                loop.call_soon_threadsafe(ready.set)
+
+            buffer.listeners = [*(buffer.listeners or []), tell]
+            while not buffer.settled:
+                try:
+                    await asyncio.wait_for(ready.wait(), 0.1)
+                except TimeoutError:
+                    if self.driver.crash is not None or self.driver.closed:
+                        break
+            self.driver.facts(Waited(began, now() - began, "await x", source, buffer.id))
+        return self._taken(buffer)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def state_of(self, ref: Ref) -> str:
+        if ref.gone:
+            return "released"
+        if ref.window is not None:
+            return "recorded"
+        buffer = ref.buffer
+        if buffer.failure is not None:
+            return "cancelled" if buffer.failure.cancelled else "failed"
+        return "ready" if buffer.ready else buffer.state
+
+    def slice_of(self, ref: Ref) -> Any:
+        return None if ref.buffer is None else self._slices.by_id.get(ref.buffer.slice)
+
+    def describe(self, tensor: LazyTensor) -> TensorInfo:
+        """What can be told of a tensor without waiting."""
+        ref = tensor._ref
+        state = self.state_of(ref)
+        aval = tensor.aval
+        on = self.slice_of(ref)
+        buffer = ref.buffer
+        shape = tuple(getattr(aval, "shape", ()))
+        sharding = buffer.sharding if buffer is not None else None
+        named = isinstance(sharding, jax.sharding.NamedSharding)
+        grid, holders = parts_of(sharding, shape)
+        return TensorInfo(
+            dtype=_jax.short_dtype(aval),
+            shape=shape,
+            slice="" if on is None else on.name,
+            state=state,
+            source=ref.places.source(ref.at),
+            spread=bool(buffer is not None and buffer.spread),
+            spec=f"P{tuple(sharding.spec)}" if named else "",
+            nbytes=_jax.dim_bytes(aval),
+            preview=preview_of(buffer.array) if state == "ready" else None,
+            error=buffer.failure.error if buffer is not None and buffer.failure is not None else "",
+            grid=grid,
+            holders=holders,
+        )
+
+    def _name(self, tensor: LazyTensor) -> str:
+        info = self.describe(tensor)
+        return f"{info.dtype}[{','.join(map(str, info.shape))}] from {info.source}"
+
+    def where_now(self) -> str:
+        """The user's line that runs now, as text."""
+        return str(here() or "an unknown place")
+
+    def closed_text(self, tensor: LazyTensor) -> str:
+        return (
+            f"{self._name(tensor)} belongs to a session that was stopped; compute it again in this one, or keep values "
+            "as NumPy arrays (`pw.fetch(x)`) before stopping"
+        )
+
+    # --- giving back --------------------------------------------------------------------------------
+
+    def release(self, ref: Ref, why: str) -> None:
+        """The user gives a value back."""
+        if ref.gone:
+            return
+        if ref.window is not None:
+            self.flush(ref.window)
+        ref.gone = why
+        buffer, ref.buffer = ref.buffer, None
+        if buffer is not None:
+            buffer.release()
+
+    def copy(self, tensor: LazyTensor) -> LazyTensor:
+        """A tensor of its own with the same value, computed in the background."""
+        from .scope import one_call
+
+        tensor.check_usable()
+        with one_call(self, "copy"):
+            return _jax.copy_p.bind(tensor)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _clean_context() -> contextvars.Context:
+    """The context variables of the cell, outside of its scope: for callbacks and host functions."""
+    context = contextvars.copy_context()
+    context.run(active.set, None)
+    return context

@@ -1,0 +1,309 @@
+"""The recorder: puts down what a scope does, and cuts the record into windows.
+
+A long cell runs while it records.  The record is cut into *windows*, each dispatched as
+it is complete, so an hour's training loop neither delays nor fills memory.  Where it is
+cut decides how much is compiled: cut by count or time alone, 730 windows of one loop had
+707 distinct structures.  So a window ends only
+
+* where a loop of the user's turns (a frame's instruction offset goes back, or it calls again from
+  where it stands), once 256 operations or 10 ms have passed;
+* where a value is needed at once;
+* at the end of the cell.
+
+And each loop keeps the size that its first full window had, however fast the machine
+happens to be later, so a loop has one structure and a cell that is run again finds its plans.
+
+A recorder belongs to one scope.  Other threads may ask it to flush, so it has a lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from time import perf_counter
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from ..errors import InternalError, SessionClosed
+from . import _jax
+from .ops import Op, OpTable
+from .places import Places, turned, user_chain
+from .tensor import LazyTensor, Ref
+
+if TYPE_CHECKING:
+    from .client import Client
+
+#: Remembered window sizes: where a loop turns → operations a window.  Equal code of a cell that is run again
+#: compares equal, so it is found again.
+_window_sizes: dict[tuple[CodeType, int], int] = {}
+
+
+class Window:
+    """A stretch of the record.  Open while the recorder appends; then handed to the client."""
+
+    __slots__ = (
+        "args",
+        "arities",
+        "calls",
+        "codes",
+        "n_results",
+        "places",
+        "positions",
+        "recorder",
+        "refs",
+        "started",
+    )
+
+    def __init__(self, recorder: Recorder, places: Places):
+        self.recorder = recorder
+        self.places = places
+        self.calls: list[Op] = []
+        #: For each call its op's id and the codes of its inputs: what a plan is found by.
+        self.codes: list[int] = []
+        self.arities: list[int] = []
+        self.positions: list[int] = []
+        #: Arguments: ``jax.Array``, Buffer, NumPy array (a copy), Python scalar, or any object of a host call.
+        self.args: list[Any] = []
+        self.refs: list[weakref.ref[Ref]] = []
+        self.n_results = 0
+        self.started = 0.0
+
+
+class Recorder:
+    """Records one scope.
+
+    Args:
+      client: where windows go and values come from.
+      program: the program that the windows are parts of.
+      frame: the user's frame that entered the scope; its line is the line of what is recorded.
+      windows: cut long records; False for ``--defer``.
+    """
+
+    def __init__(self, client: Client, program: Any, frame: FrameType, windows: bool = True):
+        self.client = client
+        self.program = program
+        self.trace = client.trace
+        self.table: OpTable = client.table
+        self.lock = threading.RLock()
+        self.frame: FrameType | None = frame
+        self.places = Places(frame.f_code)
+        self.windows = windows
+        self.closed = False
+        self.window: Window
+        self._argument_of: dict[int, int]
+        self._last = -1
+        self._site: tuple[CodeType, int] | None = (frame.f_code, -1)
+        self._size: int | None = None
+        self._chain: list[tuple[FrameType, int]] | None = None
+        self._begin()
+
+    # --- recording -------------------------------------------------------------------
+
+    def record(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Puts down one primitive; gives its results as LazyTensors."""
+        with self.lock:
+            if self.closed:
+                raise SessionClosed("this pathways scope has ended; record in a new cell")
+            self._maybe_cut()
+            if primitive is _jax.slice_p and params["strides"] is None:
+                primitive, args, params = _as_dynamic_slice(args, params)
+            op, codes = self._find(primitive, args, params)
+            tensors = self._append(op, codes)
+            if op.donates:
+                self._donate(op, args)
+            return tensors if op.multiple else tensors[0]
+
+    def record_special(self, op: Op, args: Sequence[Any]) -> list[LazyTensor]:
+        """Puts down an operation that is no JAX primitive."""
+        with self.lock:
+            self._maybe_cut()
+            return self._append(op, [self._argument(a)[0] for a in args])
+
+    def _find(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[Op, list[int]]:
+        codes: list[int] = []
+        context = _jax.trace_context()
+        key: list[Any] = [primitive, context]
+        window = self.window
+        for a in args:
+            if type(a) is LazyTensor:
+                ref = a._ref
+                if ref.window is window and not ref.gone:
+                    codes.append(ref.index)
+                else:
+                    codes.append(self._tensor_argument(a))
+                key.append(id(a.aval))
+            else:
+                code, kind = self._argument(a)
+                codes.append(code)
+                key.append(kind)
+        key.extend(params.values())
+        by_value = tuple(key)
+        table = self.table
+        try:
+            op = table.by_value.get(by_value)
+        except TypeError:  # a parameter that cannot be hashed
+            op, by_value = None, None
+        if op is None:
+            avals = [a.aval if type(a) is LazyTensor else _jax.typeof(a) for a in args]
+            op = table.make(by_value, primitive, avals, params, context)
+        return op, codes
+
+    def _append(self, op: Op, codes: list[int]) -> list[LazyTensor]:
+        window = self.window
+        if not window.calls:
+            window.started = perf_counter()
+        frame = self.frame
+        at = frame.f_lasti if frame is not None else -1
+        window.calls.append(op)
+        window.codes.append(op.id)
+        window.codes.extend(codes)
+        window.arities.append(len(codes))
+        window.positions.append(at)
+        index = window.n_results
+        tensors: list[LazyTensor] = []
+        refs, trace, places, client = window.refs, self.trace, self.places, self.client
+        for aval in op.out_avals:
+            ref = Ref(window, index, places, at)
+            refs.append(weakref.ref(ref))
+            tensors.append(LazyTensor(trace, aval, ref, client))
+            index += 1
+        window.n_results = index
+        return tensors
+
+    def _donate(self, op: Op, args: Sequence[Any]) -> None:
+        for i in op.donates:
+            a = args[i]
+            if type(a) is LazyTensor:
+                a._ref.gone = f"donated to {op.name} at {self.places.source(self.window.positions[-1])}"
+
+    # --- arguments ----------------------------------------------------------------------
+
+    def _tensor_argument(self, tensor: LazyTensor) -> int:
+        ref = tensor._ref
+        if ref.gone:
+            tensor.check_usable()
+        if tensor._client is not self.client:
+            raise SessionClosed(tensor._client.closed_text(tensor))
+        if ref.window is not None:
+            if ref.window is self.window:
+                return ref.index
+            self.client.flush(ref.window)  # another thread's or an outer scope's
+        buffer = ref.buffer
+        if buffer is None:
+            raise InternalError("a tensor has neither a window nor a buffer")
+        return self._slot(id(buffer), buffer)
+
+    def _argument(self, a: Any) -> tuple[int, Any]:
+        """(code, what to look the operation up by)."""
+        if type(a) is LazyTensor:
+            if a._ref.window is self.window and not a._ref.gone:
+                return a._ref.index, id(a.aval)
+            return self._tensor_argument(a), id(a.aval)
+        if isinstance(a, (bool, int, float, complex)):
+            # Each its own slot: the number may change from turn to turn while the structure stays.
+            self.window.args.append(a)
+            return ~(len(self.window.args) - 1), (type(a), getattr(a, "dtype", None))
+        if isinstance(a, jax.Array) and not isinstance(a, _jax.Tracer):
+            aval = self.table.intern(_jax.typeof(a))
+            return self._slot(id(a), a), id(aval)
+        if isinstance(a, (np.ndarray, np.generic, _jax.TypedNdArray)):
+            value = np.array(getattr(a, "val", a))  # a copy: the user may write into it before it is used
+            self.window.args.append(value)
+            return ~(len(self.window.args) - 1), ("np", _jax.typeof(a))
+        self.window.args.append(a)
+        return ~(len(self.window.args) - 1), None
+
+    def _slot(self, identity: int, value: Any) -> int:
+        slot = self._argument_of.get(identity)
+        if slot is None:
+            slot = self._argument_of[identity] = len(self.window.args)
+            self.window.args.append(value)  # keeps it alive, so its identity stays its own
+        return ~slot
+
+    # --- windows -------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.window = Window(self, self.places)
+        self._argument_of = {}
+        self._chain = None
+        site = self._site
+        self._size = None if site is None else _window_sizes.get(site)
+        config = self.client.config
+        # A loop that knows its size keeps it unless the machine is very much slower now.
+        self._due_calls = self._size or max(1, config.window_nodes)
+        self._due_seconds = config.window_ms / 1e3 * (50 if self._size else 1)
+
+    def _maybe_cut(self) -> None:
+        if not self.windows or self.frame is None:
+            return
+        window = self.window
+        n = len(window.calls)
+        if n == 0:
+            self._last = self.frame.f_lasti
+            return
+        lasti = self.frame.f_lasti
+        before, self._last = self._last, lasti
+        # The clock costs as much as the rest of this function; look at it now and then.
+        if n < self._due_calls and (n & 7 or perf_counter() - window.started < self._due_seconds):
+            return
+        if lasti < before:
+            self._cut_at((self.frame.f_code, lasti))
+            return
+        chain = user_chain(self.frame)
+        previous, self._chain = self._chain, chain
+        if previous is not None:
+            site = turned(previous, chain)
+            if site is not None:
+                self._cut_at(site)
+
+    def _cut_at(self, site: tuple[CodeType, int]) -> None:
+        window = self.window
+        n = len(window.calls)
+        if self._site is not None:
+            known = _window_sizes.get(self._site)
+            limit = self.client.config.window_nodes
+            seconds = perf_counter() - window.started
+            if self._site != site and known is None:
+                _window_sizes[self._site] = n  # the part before the loop, and its first turns
+            elif self._site == site and (
+                known is None or (n == known and n * 2 <= limit and seconds < self._due_seconds / 200)
+            ):
+                # The first window was slow, as things were traced and compiled: let it grow once.
+                _window_sizes[site] = n if known is None else limit // n * n
+            if len(_window_sizes) > 10_000:
+                _window_sizes.clear()
+        self._site = site
+        self.flush()
+
+    def flush(self, last: bool = False) -> None:
+        """Hands over what is recorded so far."""
+        with self.lock:
+            window = self.window
+            self._begin()
+            if window.calls or last:
+                self.client.dispatch(self, window, last)
+
+    def close(self) -> None:
+        """Ends the scope: the rest is handed over and the frame let go."""
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+            self._site = None
+            try:
+                self.flush(last=True)
+            finally:
+                self.frame = None
+                self._chain = None
+
+
+def _as_dynamic_slice(args: Sequence[Any], params: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+    """An un-strided slice with its start as arguments: ``x[i*64:(i+1)*64]`` is one operation for all ``i``."""
+    starts, limits = params["start_indices"], params["limit_indices"]
+    sizes = tuple(stop - start for start, stop in zip(starts, limits, strict=True))
+    # np.int32 scalars, as jax.lax.dynamic_slice makes of Python integers that fit.
+    return _jax.dynamic_slice_p, [*args, *map(np.int32, starts)], {"slice_sizes": sizes}

@@ -1,0 +1,126 @@
+"""Scopes: where JAX records instead of running.
+
+``with pw.lazy():`` opens one for a block, ``%%pathways`` for a cell, ``@pw.program`` for a call, and
+``pw.jit`` outside of any scope one for itself.  All go through :class:`Scope`.
+
+A thread's JAX trace and a context variable must agree (see :mod:`pwlab.lazy.trace`).  Scopes of several asyncio
+tasks interleave on one thread, so the thread's trace is set while any scope is open on it, and
+the variable says which task records.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import Token
+from types import FrameType
+from typing import Any
+
+from ..ids import Source
+from . import _jax
+from .client import Client, ProgramRecord
+from .ops import SLICE_KEY
+from .places import Places, user_frame
+from .recorder import Recorder
+from .trace import active
+
+_open_scopes = threading.local()
+
+
+class Scope:
+    """One pathways scope; a context manager that may be entered once.
+
+    Args:
+      client: of the session.
+      name: of the program that the scope is.
+      slice: the slice for everything that names none, or None.
+      frame: the user's frame; its lines are reported.
+      windows: run long records in parts while they are recorded.
+      program: add to this program instead of opening one.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        slice: Any = None,
+        frame: FrameType | None = None,
+        windows: bool = True,
+        program: ProgramRecord | None = None,
+    ):
+        self._client = client
+        self._name = name
+        self._slice = slice
+        self._frame = frame
+        self._windows = windows
+        self.program = program
+        self.recorder: Recorder | None = None
+        self._token: Token[Recorder | None] | None = None
+        self._placed: Any = None
+
+    def __enter__(self) -> Scope:
+        frame = self._frame or user_frame(sys._getframe(1)) or sys._getframe(1)
+        self._frame = None
+        if self.program is None:
+            places = Places(frame.f_code)
+            source = places.source(max(frame.f_lasti, 0))
+            self.program = self._client.open_program(self._name, source)
+        self.recorder = Recorder(self._client, self.program, frame, self._windows)
+        if self._slice is not None:
+            self._placed = on(self._slice)
+            self._placed.__enter__()
+        count = getattr(_open_scopes, "count", 0)
+        if count == 0:
+            _open_scopes.before = _jax.current_trace()
+        _open_scopes.count = count + 1
+        _jax.install_trace(self._client.trace)
+        self._token = active.set(self.recorder)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.leave()
+
+    def leave(self, dispatch: bool = True) -> None:
+        """Ends the scope; what was recorded is dispatched, unless it is to be held."""
+        recorder, self.recorder = self.recorder, None
+        if recorder is None:
+            return
+        if self._token is not None:
+            try:
+                active.reset(self._token)
+            except ValueError:  # left in another context than it was entered in (an asyncio task)
+                active.set(None)
+            self._token = None
+        _open_scopes.count -= 1
+        if _open_scopes.count == 0:
+            _jax.install_trace(_open_scopes.before)
+            del _open_scopes.before
+        if self._placed is not None:
+            self._placed.__exit__(None, None, None)
+        if dispatch:
+            recorder.close()
+
+    @property
+    def source(self) -> Source | None:
+        return self.program.source if self.program is not None else None
+
+
+@contextmanager
+def on(slice: Any) -> Iterator[Any]:
+    """Places what is recorded in the block, and its derivatives, on ``slice``."""
+    from jax.experimental.xla_metadata import set_xla_metadata
+
+    with set_xla_metadata(**{SLICE_KEY: int(slice.id)}):
+        yield slice
+
+
+@contextmanager
+def one_call(client: Client, name: str) -> Iterator[None]:
+    """A scope for one call, unless a scope is open already."""
+    if client.recording():
+        yield
+        return
+    with Scope(client, name, frame=user_frame(sys._getframe(2)), windows=False):
+        yield

@@ -1,0 +1,235 @@
+"""The run as a view sees it: programs, nodes and buffers, folded from facts.
+
+A view is a pure function of a :class:`RunModel` (and of
+:class:`~pwlab.observe.RunStats`); nothing in it is live.  The model may be fed
+any beginning of a stream of facts, or one with a hole where the ring turned
+over: what refers to something that was never seen is left out.
+
+Ended nodes are forgotten, oldest first, above ``keep_nodes``; the counts in
+their program stay right, so a training loop of an hour does not fill memory.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..events import (
+    BuffersFreed,
+    Fact,
+    IslandKnown,
+    IslandSpec,
+    NodeAdded,
+    NodeEnded,
+    NodeMoved,
+    NodeSpec,
+    NodeState,
+    Noted,
+    ProgramEnded,
+    ProgramOpened,
+    SliceMapped,
+    SliceRefused,
+    SliceUnmapped,
+    Waited,
+)
+from ..ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId, Source
+from .stats import forget_ended
+
+
+@dataclass(slots=True)
+class NodeView:
+    """One node: what it is, and what became of it.  Times are seconds; None where not reached."""
+
+    spec: NodeSpec
+    program: ProgramId
+    added: float
+    state: NodeState = NodeState.WAITING
+    #: Where it runs; None until it was queued.
+    island: IslandId | None = None
+    devices: tuple[DeviceId, ...] = ()
+    #: When it entered each state.
+    times: dict[NodeState, float] = field(default_factory=dict[NodeState, float])
+    compile_seconds: float = 0.0
+    #: On its devices from ``start`` to ``end``.
+    start: float | None = None
+    end: float | None = None
+    error: str = ""
+    #: The node that failed first; itself where the failure is its own.
+    cause: NodeId | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Time on its devices, or None."""
+        return None if self.start is None or self.end is None else self.end - self.start
+
+
+@dataclass(slots=True)
+class ProgramView:
+    """One program.  ``counts`` is right also for nodes that were forgotten."""
+
+    id: ProgramId
+    name: str
+    client: str
+    source: Source | None
+    opened: float
+    ended: float | None = None
+    #: How it ended; None while it runs.
+    state: NodeState | None = None
+    counts: dict[NodeState, int] = field(default_factory=dict[NodeState, int])
+
+    def wall(self, now: float) -> float:
+        """Seconds from its opening to its end, or to ``now`` while it runs."""
+        return max(0.0, (now if self.ended is None else self.ended) - self.opened)
+
+    @property
+    def nodes(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(slots=True)
+class SliceView:
+    """A virtual slice and where it is."""
+
+    id: SliceId
+    name: str
+    #: None where it was refused.
+    island: IslandId | None
+    devices: tuple[DeviceId, ...]
+    mapped: bool = True
+    refused: str = ""
+
+
+@dataclass(slots=True)
+class RunModel:
+    """All that views draw.  Feed it with :meth:`add`; read its dicts, which keep the order of arrival."""
+
+    keep_nodes: int = 100_000
+    islands: dict[IslandId, IslandSpec] = field(default_factory=dict[IslandId, IslandSpec])
+    slices: dict[SliceId, SliceView] = field(default_factory=dict[SliceId, SliceView])
+    programs: dict[ProgramId, ProgramView] = field(default_factory=dict[ProgramId, ProgramView])
+    nodes: dict[NodeId, NodeView] = field(default_factory=dict[NodeId, NodeView])
+    #: Which node writes a buffer.
+    producer: dict[BufferId, NodeId] = field(default_factory=dict[BufferId, NodeId])
+    #: Bytes of each buffer, counted once however it is sharded.
+    bytes: dict[BufferId, int] = field(default_factory=dict[BufferId, int])
+    bytes_freed: int = 0
+    #: The newest waits, and what a person should know.
+    waits: deque[Waited] = field(default_factory=lambda: deque[Waited](maxlen=10_000))
+    notes: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=1_000))
+    #: Nodes that were forgotten.
+    forgotten: int = 0
+    #: Time of the newest fact.
+    now: float = 0.0
+
+    def add(self, fact: Fact) -> None:
+        """Takes one fact."""
+        self.now = max(self.now, fact.time)
+        match fact:
+            case NodeMoved():
+                self._node_moved(fact)
+            case NodeAdded():
+                self._node_added(fact)
+            case NodeEnded():
+                self._node_ended(fact)
+            case BuffersFreed():
+                self.bytes_freed += fact.bytes
+            case Waited():
+                self.waits.append(fact)
+            case ProgramOpened():
+                self.programs[fact.program] = ProgramView(
+                    fact.program, fact.name, fact.client, fact.source, fact.time
+                )
+                forget_ended(self.programs)
+            case ProgramEnded():
+                if (program := self.programs.get(fact.program)) is not None:
+                    program.ended, program.state = fact.time, fact.state
+            case IslandKnown():
+                self.islands[fact.island.id] = fact.island
+            case SliceMapped():
+                self.slices[fact.slice] = SliceView(fact.slice, fact.name, fact.island, fact.devices)
+            case SliceRefused():
+                self.slices[fact.slice] = SliceView(fact.slice, fact.name, None, (), False, fact.reason)
+            case SliceUnmapped():
+                if (where := self.slices.get(fact.slice)) is not None:
+                    where.mapped = False
+            case Noted():
+                self.notes.append(fact)
+
+    def nodes_of(self, program: ProgramId) -> list[NodeView]:
+        """The nodes of a program that are still known, in order."""
+        return [node for node in self.nodes.values() if node.program == program]
+
+    def island_of(self, node: NodeView) -> IslandId | None:
+        """Where it ran or runs, or else where its slice is."""
+        if node.island is not None:
+            return node.island
+        where = self.slices.get(node.spec.slice)
+        return where.island if where else None
+
+    # --- inside ---------------------------------------------------------------------
+
+    def _node_added(self, fact: NodeAdded) -> None:
+        spec = fact.node
+        if spec.id in self.nodes:
+            return
+        self.nodes[spec.id] = NodeView(spec, fact.program, fact.time)
+        for output in spec.outputs:
+            self.producer[output.buffer] = spec.id
+            self.bytes[output.buffer] = output.bytes
+        self._count(fact.program, None, NodeState.WAITING)
+        if len(self.nodes) > self.keep_nodes:
+            self._forget()
+
+    def _node_moved(self, fact: NodeMoved) -> None:
+        node = self.nodes.get(fact.node)
+        if node is None or node.state.ended:
+            return
+        self._count(node.program, node.state, fact.state)
+        node.state = fact.state
+        node.times[fact.state] = fact.time
+        if fact.island is not None:
+            node.island = fact.island
+        if fact.devices:
+            node.devices = fact.devices
+        if fact.state is NodeState.PREPARED:
+            node.compile_seconds = fact.seconds
+        elif fact.state is NodeState.LAUNCHED:
+            node.start = fact.time
+
+    def _node_ended(self, fact: NodeEnded) -> None:
+        node = self.nodes.get(fact.node)
+        if node is None or node.state.ended:
+            return
+        self._count(node.program, node.state, fact.state)
+        node.state = fact.state
+        node.times[fact.state] = fact.time
+        node.start, node.end = (fact.start, fact.end) if fact.end > fact.start else (None, None)
+        node.island = node.island if fact.island is None else fact.island
+        node.devices = fact.devices or node.devices
+        node.error, node.cause = fact.error, fact.cause
+
+    def _count(self, program: ProgramId, left: NodeState | None, entered: NodeState) -> None:
+        view = self.programs.get(program)
+        if view is None:
+            return
+        if left is not None and view.counts.get(left, 0):
+            view.counts[left] -= 1
+        view.counts[entered] = view.counts.get(entered, 0) + 1
+
+    def _forget(self) -> None:
+        # A tenth at a time, so that the walk over the oldest is paid for by many additions.
+        ended = [key for key, node in self.nodes.items() if node.state.ended][: self.keep_nodes // 10 + 1]
+        for key in ended:
+            for output in self.nodes.pop(key).spec.outputs:
+                self.producer.pop(output.buffer, None)
+                self.bytes.pop(output.buffer, None)
+        self.forgotten += len(ended)
+
+
+def model_of(facts: Iterable[Fact]) -> RunModel:
+    """The model of these facts."""
+    model = RunModel()
+    for fact in facts:
+        model.add(fact)
+    return model

@@ -1,0 +1,174 @@
+"""The ring of facts: what the run says about itself, kept for whoever looks.
+
+Facts flow one way.  The driver appends what the controller decided, the user's
+thread appends its waits, and views read; nothing that reads can change or slow
+a run.  What holds always:
+
+* **Numbers.**  Every fact has a number, from 1 on, without gaps.  A view keeps the number of the last fact
+  it saw and asks for :meth:`FactRing.after` that one; the answer says how many were overwritten meanwhile.
+* **Lasting facts.**  Which islands and slices there are is said once, perhaps a million facts ago.  These
+  facts are also kept apart (of each slice the newest mapping), and a view that missed them gets them still.
+* **Cheap appends.**  An append is a count, a store and a dict test.  There is no lock: a number comes from
+  ``itertools.count``, which is atomic under the GIL, and a slot holds the pair ``(number, fact)``, so a
+  reader sees from the slot alone whether it holds the fact it wants, an older one (stop here) or a newer
+  one (the writer has lapped it).  A ``deque`` was rejected: it can be read only whole, and 200,000 facts
+  copied ten times a second cost more than the run.
+* **Observers never break a run.**  They are indexed by type of fact; one that raises is removed, and a
+  :class:`~pwlab.events.Noted` says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..events import Fact, IslandKnown, Noted, SliceMapped, SliceUnmapped
+
+Observer = Callable[[Fact], None]
+
+_LASTING = frozenset({IslandKnown, SliceMapped, SliceUnmapped})
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The answer to "what came after number N?"."""
+
+    #: Facts in order; where some were overwritten, the lasting ones among those stand in their place.
+    facts: tuple[Fact, ...]
+    #: Number of the last fact here: ask for what comes after it next time.
+    last: int
+    #: Facts that were overwritten before they were asked for, less the lasting ones.
+    missed: int = 0
+
+
+class FactRing:
+    """Keeps the last ``keep`` facts, and those about islands and slices for ever."""
+
+    def __init__(self, keep: int = 200_000):
+        if keep < 2:
+            raise ValueError(f"a ring keeps at least 2 facts, not {keep}")
+        self.keep = keep
+        self._slots: list[tuple[int, Fact | None]] = [(0, None)] * keep
+        self._numbers = itertools.count(1)
+        self._hint = 0
+        self._half = keep // 2
+        # Lasting kinds always have an entry, so that an append tests one dict alone.
+        self._hooks: dict[type, tuple[Observer, ...]] = dict.fromkeys(_LASTING, ())
+        self._half_turn: tuple[Callable[[], object], ...] = ()
+        self._lasting: dict[tuple[type, int], tuple[int, Fact]] = {}
+
+    # --- writing: the driver, and the user's thread for its waits -------------------
+
+    def append(self, fact: Fact) -> None:
+        """Adds a fact.  Never waits and never raises."""
+        number = next(self._numbers)
+        self._slots[number % self.keep] = (number, fact)
+        self._hint = number
+        hooks = self._hooks.get(type(fact))
+        if hooks is not None:
+            self._tell(hooks, number, fact)
+        if not number % self._half:
+            self._press()
+
+    def extend(self, facts: Iterable[Fact]) -> None:
+        """Adds facts in order."""
+        for fact in facts:
+            self.append(fact)
+
+    # --- reading: any thread ----------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """The number of the newest fact; 0 where there is none."""
+        number = self._hint
+        while self._slots[(number + 1) % self.keep][0] == number + 1:
+            number += 1
+        return number
+
+    def after(self, number: int, limit: int | None = None) -> Batch:
+        """Facts with numbers above ``number``, at most ``limit`` of them, oldest first."""
+        slots, keep = self._slots, self.keep
+        found: list[Fact] = []
+        missed, want = 0, number + 1
+        while limit is None or len(found) < limit:
+            got, fact = slots[want % keep]
+            if got == want and fact is not None:
+                found.append(fact)
+                want += 1
+            elif got > want:
+                # Lapped: the oldest fact that can still be there is one turn behind the one found.
+                oldest = got - keep + 1
+                rescued = self._lasting_between(want, oldest)
+                missed += oldest - want - len(rescued)
+                found += rescued
+                want = oldest
+            else:
+                break
+        return Batch(tuple(found), want - 1, missed)
+
+    def lasting(self) -> tuple[Fact, ...]:
+        """The facts about islands and slices, the newest for each, in order."""
+        return tuple(self._lasting_between(1, self.last + 1))
+
+    # --- observers ----------------------------------------------------------------------
+
+    def observe(self, observer: Observer, *kinds: type) -> Callable[[], None]:
+        """Calls ``observer(fact)`` for each later fact of these types, on the thread that appends it.
+
+        Returns a function that ends this.  Observers must be quick; a view that can wait reads
+        :meth:`after` instead.
+        """
+        if not kinds:
+            raise ValueError("name the types of facts to observe, such as NodeEnded")
+        for kind in kinds:
+            self._hooks[kind] = (*self._hooks.get(kind, ()), observer)
+        return lambda: self._forget(observer)
+
+    def each_half_turn(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Calls ``callback()`` whenever another ``keep // 2`` facts came.
+
+        One who reads then misses nothing, however seldom they look otherwise.  Returns a function that
+        ends this.
+        """
+        self._half_turn = (*self._half_turn, callback)
+        return lambda: self._forget(callback)
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def _tell(self, hooks: tuple[Observer, ...], number: int, fact: Fact) -> None:
+        if isinstance(fact, IslandKnown):
+            self._lasting[IslandKnown, fact.island.id] = (number, fact)
+        elif isinstance(fact, SliceMapped | SliceUnmapped):
+            self._lasting[type(fact), fact.slice] = (number, fact)
+        for hook in hooks:
+            try:
+                hook(fact)
+            except Exception as error:
+                self._remove(hook, error, fact.time)
+
+    def _press(self) -> None:
+        for callback in self._half_turn:
+            try:
+                callback()
+            except Exception as error:
+                self._remove(callback, error, 0.0)
+
+    def _remove(self, hook: Callable[..., object], error: Exception, time: float) -> None:
+        self._forget(hook)
+        name = getattr(hook, "__qualname__", None) or type(hook).__name__
+        self.append(Noted(time, f"observer {name} raised {type(error).__name__}: {error}; it was removed"))
+
+    def _forget(self, hook: Callable[..., object]) -> None:
+        # Tuples are replaced, never changed, so a writer that walks one is not disturbed.
+        for kind, hooks in list(self._hooks.items()):
+            left = tuple(other for other in hooks if other != hook)
+            if left or kind in _LASTING:
+                self._hooks[kind] = left
+            else:
+                self._hooks.pop(kind, None)
+        self._half_turn = tuple(other for other in self._half_turn if other != hook)
+
+    def _lasting_between(self, low: int, high: int) -> list[Fact]:
+        kept = sorted(self._lasting.copy().values(), key=lambda pair: pair[0])
+        return [fact for number, fact in kept if low <= number < high]

@@ -1,0 +1,148 @@
+"""Logical buffers, as the user's process holds them.
+
+A :class:`Buffer` is one logical array, whatever its shards (Pathways §4.2).  It exists from the moment that the
+node writing it is submitted; its ``array`` is there once that node was launched, which on an
+asynchronous device is long before it is ``ready``.
+
+Waiting uses one condition for all buffers of a session: waits are few, and a condition a buffer would cost
+more than most computations.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from ..ids import BufferId, NodeId, SliceId, Source
+from .clock import now
+
+
+@dataclass(slots=True)
+class Failure:
+    """Why a buffer will never be written.
+
+    Attributes:
+      node: name of the computation that failed first.
+      error: one line that says what happened.
+      cancelled: it was cancelled rather than failed.
+      closed: the session was stopped.
+      told: whether the user has seen the whole story.
+    """
+
+    node: str
+    error: str
+    source: Source | None = None
+    exception: BaseException | None = None
+    cancelled: bool = False
+    closed: bool = False
+    told: bool = False
+
+
+class Signal:
+    """Tells waiting threads that some buffer changed; costs nothing while nobody waits."""
+
+    __slots__ = ("_condition", "_waiting")
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._waiting = 0
+
+    def notify(self) -> None:
+        if self._waiting:
+            with self._condition:
+                self._condition.notify_all()
+
+    def wait_for(self, predicate: Any, timeout: float | None = None, slice: float = 0.1) -> bool:
+        """Waits until ``predicate()`` holds; False if ``timeout`` seconds passed.
+
+        Wakes every ``slice`` seconds at the latest, so that a lost notification costs a
+        moment and never a hang, and Ctrl-C is seen.
+        """
+        if predicate():
+            return True
+        deadline = None if timeout is None else now() + timeout
+        with self._condition:
+            self._waiting += 1
+            try:
+                while not predicate():
+                    left = slice if deadline is None else min(slice, deadline - now())
+                    if left <= 0:
+                        return False
+                    self._condition.wait(left)
+                return True
+            finally:
+                self._waiting -= 1
+
+
+class Buffer:
+    """One logical buffer of a session."""
+
+    __slots__ = (
+        "array",
+        "aval",
+        "failure",
+        "id",
+        "listeners",
+        "nbytes",
+        "node",
+        "ready",
+        "releases",
+        "sharding",
+        "slice",
+        "source",
+        "spread",
+        "state",
+    )
+
+    def __init__(
+        self,
+        id: BufferId,
+        node: NodeId,
+        slice: SliceId,
+        spread: bool,
+        aval: Any,
+        nbytes: int,
+        source: Source | None,
+        releases: Any,
+    ):
+        self.id = id
+        self.node = node
+        self.slice = slice
+        self.spread = spread
+        #: The JAX type, opaque here.
+        self.aval = aval
+        self.nbytes = nbytes
+        self.source = source
+        #: Where the end of the last holder is reported; see :meth:`Driver.released`.
+        self.releases = releases
+        #: The array, once launched; a future until ``ready``.
+        self.array: Any = None
+        #: Its sharding, known once the node that writes it is prepared.
+        self.sharding: Any = None
+        self.ready = False
+        self.failure: Failure | None = None
+        #: ``waiting``, ``queued``, ``running``; ``ready`` and ``failed`` follow from the fields above.
+        self.state = "waiting"
+        #: Called once, from the thread that completes the buffer.
+        self.listeners: list[Any] | None = None
+
+    def release(self) -> None:
+        """The user holds it no longer.  Safe anywhere, also from a finalizer during garbage collection."""
+        self.releases(self.id)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is ready or never will be."""
+        return self.ready or self.failure is not None
+
+    def settle(self, failure: Failure | None = None) -> None:
+        """Marks it as ready, or as failed."""
+        if failure is not None:
+            self.failure = failure
+            self.array = None
+        else:
+            self.ready = True
+        listeners, self.listeners = self.listeners, None
+        for listener in listeners or ():
+            listener()

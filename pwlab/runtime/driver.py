@@ -1,0 +1,186 @@
+"""The driver: the one thread that calls the controller.
+
+    inbox ─▶ Controller.handle ─▶ instructions ─▶ backend
+                    └─▶ facts ─▶ ring
+
+Everybody else only puts events into the inbox, from any thread, and goes on.  A fault in
+the controller is a bug of ours; it must neither hang the user nor pass unseen, so the driver
+then fails everything that is still under way and says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from ..errors import InternalError, SessionClosed
+from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
+from ..ids import BufferId
+from .buffers import Failure, Signal
+from .clock import now
+from .protocol import Backend, Task
+
+
+class Handles(Protocol):
+    """What the driver needs of a controller."""
+
+    def handle(self, event: Event) -> tuple[Sequence[Instruction], Sequence[Fact]]: ...
+
+
+class Keeps(Protocol):
+    """What the driver needs of a fact ring."""
+
+    def extend(self, facts: Iterable[Fact]) -> None: ...
+
+
+class _Stop:
+    pass
+
+
+class Driver:
+    """Runs a controller and a backend.
+
+    Args:
+      controller: decides; called from this driver's thread alone.
+      backend: does.
+      ring: takes the facts.
+    """
+
+    def __init__(self, controller: Handles, backend: Backend, ring: Keeps):
+        self._controller = controller
+        self._backend = backend
+        self._ring = ring
+        self._inbox: SimpleQueue[Any] = SimpleQueue()
+        self._released: SimpleQueue[BufferId] = SimpleQueue()
+        self._awake = False
+        self._alive: set[Task] = set()
+        self.signal = Signal()
+        #: Operations whose nodes have ended, of all that were ever submitted.
+        self.ended_parts = 0
+        self.crash: str | None = None
+        self.closed = False
+        self._thread = threading.Thread(target=self._run, name="pwlab-driver", daemon=True)
+
+    def start(self) -> None:
+        self._backend.start(self.post, self._settled)
+        for island in self._backend.islands():
+            self.post(IslandJoined(now(), island))
+        self._thread.start()
+
+    # --- from any thread --------------------------------------------------------------
+
+    def post(self, event: Event) -> None:
+        """Puts an event into the inbox."""
+        self._inbox.put(event)
+
+    def submit(self, event: NodesSubmitted, tasks: Sequence[Task]) -> None:
+        """Submits nodes together with what is needed to run them."""
+        if self.crash is not None:
+            raise InternalError(self.crash)
+        if self.closed:
+            raise SessionClosed("the session was stopped; start a new one with pw.start() or %pw start")
+        self._inbox.put((event, tasks))
+
+    def call(self, event: Event, timeout: float = 30.0) -> Sequence[Fact]:
+        """Handles an event and waits for the facts that follow at once from it."""
+        answer: Future[Sequence[Fact]] = Future()
+        self._inbox.put((event, answer))
+        return answer.result(timeout)
+
+    def released(self, buffer: BufferId) -> None:
+        """The user's last hold of a buffer is gone.  Called by finalizers: puts into queues, nothing else."""
+        self._released.put(buffer)
+        if not self._awake:
+            self._awake = True
+            self._inbox.put(None)
+
+    def facts(self, *facts: Fact) -> None:
+        """Records facts that the client knows, such as its waits."""
+        self._ring.extend(facts)
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Stops the thread and the backend; what has not ended fails with :class:`SessionClosed`."""
+        if self.closed:
+            return
+        self.closed = True
+        self._inbox.put(_Stop())
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+        self._backend.close()
+        self._fail_all(Failure("", "the session was stopped before it ran", closed=True, told=True))
+
+    # --- the thread ----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            item = self._inbox.get()
+            if isinstance(item, _Stop):
+                return
+            try:
+                self._take(item)
+            except BaseException as error:
+                self._crashed(item, error)
+
+    def _take(self, item: Any) -> None:
+        if item is None:
+            self._release()
+        elif isinstance(item, tuple):
+            event, more = item
+            if isinstance(more, Future):
+                try:
+                    more.set_result(self._handle(event))
+                except BaseException as error:
+                    more.set_exception(error)
+            else:
+                self._alive.update(more)
+                self._backend.register(more)
+                self._handle(event)
+        else:
+            self._handle(item)
+
+    def _handle(self, event: Event) -> Sequence[Fact]:
+        instructions, facts = self._controller.handle(event)
+        if facts:
+            self._ring.extend(facts)
+        for instruction in instructions:
+            self._backend.execute(instruction)
+        return facts
+
+    def _release(self) -> None:
+        self._awake = False
+        buffers: list[BufferId] = []
+        try:
+            while True:
+                buffers.append(self._released.get_nowait())
+        except Empty:
+            pass
+        if buffers:
+            self._handle(BuffersReleased(now(), tuple(buffers)))
+
+    def _settled(self, task: Task) -> None:
+        """Called by the backend, from its threads, when a task's outputs are ready or failed."""
+        self._alive.discard(task)
+        self.ended_parts += task.parts
+        self.signal.notify()
+
+    def _crashed(self, item: Any, error: BaseException) -> None:
+        text = "".join(traceback.format_exception(error)).strip()
+        self.crash = f"the controller failed at {type(item).__name__}: {error}"
+        self._ring.extend([Noted(now(), f"{self.crash}\n{text}")])
+        self._fail_all(Failure("", self.crash, exception=error))
+
+    def _fail_all(self, failure: Failure) -> None:
+        for task in list(self._alive):
+            for buffer in task.outputs:
+                if not buffer.settled:
+                    buffer.settle(failure)
+            self._alive.discard(task)
+            self.ended_parts += task.parts
+        self.signal.notify()
+
+
+Poster = Callable[[Event], None]

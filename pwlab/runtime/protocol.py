@@ -1,0 +1,112 @@
+"""What the driver asks of a backend, and what a client hands it to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextvars import Context
+from typing import Any, Protocol
+
+from ..events import Event, Instruction, IslandSpec, NodeKind
+from ..ids import NodeId, Source
+from .buffers import Buffer
+
+
+class Computation:
+    """A function that a backend compiles, shared by all nodes that run it.
+
+    Attributes:
+      key: equal for equal computations.
+      fn: flat values → flat list of results; traceable by JAX, or plain Python for a host node.
+      in_avals: JAX types of the inputs.
+      donate: positions of inputs whose memory may be reused.
+      mesh_devices: the physical devices that a mesh of its own names, or None.
+    """
+
+    __slots__ = ("donate", "executables", "fn", "in_avals", "key", "mesh_devices", "name")
+
+    def __init__(
+        self,
+        key: Hashable,
+        name: str,
+        fn: Callable[..., Sequence[Any]],
+        in_avals: Sequence[Any],
+        donate: tuple[int, ...] = (),
+        mesh_devices: tuple[Any, ...] | None = None,
+    ):
+        self.key = key
+        self.name = name
+        self.fn = fn
+        self.in_avals = tuple(in_avals)
+        self.donate = donate
+        self.mesh_devices = mesh_devices
+        #: Kept by the backend: (devices, input shardings) → executable.
+        self.executables: dict[Hashable, Any] = {}
+
+
+class Task:
+    """One run of a node: what the backend needs beside the controller's :class:`~pwlab.events.NodeSpec`."""
+
+    __slots__ = (
+        "computation",
+        "context",
+        "devices",
+        "executable",
+        "inputs",
+        "kind",
+        "name",
+        "node",
+        "outputs",
+        "parts",
+        "source",
+        "spec",
+        "spread",
+    )
+
+    def __init__(
+        self,
+        node: NodeId,
+        kind: NodeKind,
+        name: str,
+        computation: Computation | None,
+        inputs: list[Any],
+        outputs: list[Buffer],
+        spread: bool,
+        source: Source | None,
+        parts: int = 1,
+        spec: Any = None,
+        context: Context | None = None,
+    ):
+        self.node = node
+        self.kind = kind
+        self.name = name
+        self.computation = computation
+        #: Buffers, JAX arrays, NumPy arrays, or for a host node any object.
+        self.inputs = inputs
+        self.outputs = outputs
+        self.spread = spread
+        self.source = source
+        self.parts = parts
+        #: For a transfer: the PartitionSpec wanted on the slice, or None.
+        self.spec = spec
+        #: The context variables of the cell, for Python that runs as part of the node.
+        self.context = context
+        self.devices: tuple[Any, ...] = ()
+        self.executable: Any = None
+
+
+class Backend(Protocol):
+    """Carries out what the controller decides.  ``execute`` returns at once; results come back as events."""
+
+    def islands(self) -> Sequence[IslandSpec]: ...
+
+    def start(self, post: Callable[[Event], None], settled: Callable[[Task], None]) -> None:
+        """Begins; ``post`` takes events, ``settled`` is told of each task whose outputs settled."""
+        ...
+
+    def register(self, tasks: Sequence[Task]) -> None:
+        """Makes tasks known, before the controller hears of their nodes."""
+        ...
+
+    def execute(self, instruction: Instruction) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,240 @@
+"""A session: one controller with its devices, from ``pw.start()`` to ``pw.shutdown()``.
+
+One session is current at a time.  What needs one and finds none starts it with the defaults and says so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from typing import Any
+
+from .backends.devices import Machine, find
+from .backends.local import LocalBackend
+from .config import Config
+from .control import Controller
+from .errors import PlacementError, StartError, UnknownName, nearest
+from .events import Dispatch, SettingsChanged, SliceMapped, SliceRefused, SliceReleased, SliceRequested
+from .ids import IdCounters, IslandId
+from .lazy import Client, RecordingTrace
+from .lazy import _jax as _lazy_jax
+from .observe import FactRing
+from .runtime import Driver
+from .runtime.clock import now
+from .slices import Slices, VirtualSlice
+
+BACKENDS = ("local",)
+
+#: One trace for the life of the process: JAX's caches are keyed by it.
+_trace = RecordingTrace()
+
+
+class Session:
+    """One controller, its devices, its slices and the client that talks to it.
+
+    Attributes:
+      config: the settings; change them while it runs.
+      slices: the virtual slices, the first being the default.
+      ring: the facts of the run.
+      client: programs and values.
+    """
+
+    def __init__(self, machine: Machine, config: Config):
+        self.machine = machine
+        self.config = config
+        self.ids = IdCounters()
+        self.ring = FactRing(config.keep_facts)
+        self.backend = LocalBackend(machine)
+        self.driver = Driver(Controller(), self.backend, self.ring)
+        self.slices = Slices(machine.devices, machine.islands)
+        self.client = Client(self.driver, self.ids, config, self.slices, _trace)
+        self._lock = threading.Lock()
+        self.started = now()
+        self.driver.start()
+        self.apply_settings()
+        for island in machine.islands:
+            self.add_slice(len(island.devices), island.id, island.name, whole_island=True)
+
+    @property
+    def closed(self) -> bool:
+        return self.driver.closed
+
+    def apply_settings(self) -> None:
+        """Tells the controller the settings that are its own."""
+        config = self.config
+        self.driver.post(SettingsChanged(now(), Dispatch(config.dispatch), max(1, config.max_in_flight)))
+
+    def configure(self, name: str, value: str | float | int) -> None:
+        """Sets one setting; see :class:`pwlab.config.Config`.
+
+        Raises:
+          UnknownName: no such setting.
+          ValueError: no value of its type.
+        """
+        self.config.set(name, value)
+        self.apply_settings()
+
+    def add_slice(
+        self,
+        tpu_devices: int,
+        island: IslandId | int | str | None = None,
+        name: str | None = None,
+        whole_island: bool = False,
+    ) -> VirtualSlice:
+        """Asks the resource manager for a slice; see :meth:`VirtualDeviceSet.add_slice`."""
+        if tpu_devices < 1:
+            raise PlacementError(f"a slice has at least 1 device, not {tpu_devices}")
+        wanted = self._island(island)
+        with self._lock:
+            id = self.ids.slice()
+            label = name or self._free_name()
+            if any(s.name == label for s in self.slices):
+                raise PlacementError(f"a slice called {label!r} exists already; take another name")
+            facts = self.driver.call(SliceRequested(now(), id, label, tpu_devices, wanted))
+            for fact in facts:
+                if isinstance(fact, SliceRefused):
+                    raise PlacementError(fact.reason)
+                if isinstance(fact, SliceMapped):
+                    where = self.machine.islands[fact.island].name
+                    made = VirtualSlice(id, label, fact.island, fact.devices, where)
+                    self.slices.add(made, whole_island)
+                    return made
+        raise PlacementError(f"slice {label!r} could not be placed")
+
+    def remove_slice(self, slice: VirtualSlice | str) -> None:
+        """Gives a slice back.  What was submitted to it still runs."""
+        found = self.slices.find(slice)
+        if found is self.slices.default:
+            raise PlacementError(f"slice {found.name!r} is the session's default and stays")
+        self.driver.call(SliceReleased(now(), found.id))
+        self.slices.remove(found)
+
+    def _free_name(self) -> str:
+        taken = {s.name for s in self.slices}
+        letters = (chr(ord("a") + i % 26) + ("" if i < 26 else str(i // 26)) for i in range(10_000))
+        return next(n for n in letters if n not in taken)
+
+    def _island(self, island: IslandId | int | str | None) -> IslandId | None:
+        if island is None:
+            return None
+        specs = self.machine.islands
+        for spec in specs:
+            if island == spec.name or (not isinstance(island, str) and island == spec.id):
+                return spec.id
+        names = [s.name for s in specs]
+        hint = nearest(str(island), names)
+        raise UnknownName(f"no island is called {island!r}{hint}. There are: {', '.join(names)} (0 to {len(specs) - 1})")
+
+    def close(self) -> None:
+        """Stops threads and frees devices; what has not run fails with :class:`~pwlab.errors.SessionClosed`."""
+        self.client.close()
+        self.driver.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "Session(stopped)"
+        kinds = "emulated TPUs" if self.machine.emulated else self.machine.devices[0].platform.upper() + "s"
+        islands = ", ".join(f"{i.name}: {len(i.devices)}" for i in self.machine.islands)
+        return f"Session({len(self.machine.islands)} islands of {kinds} ({islands}))"
+
+
+_current: Session | None = None
+_current_lock = threading.Lock()
+
+
+def start(
+    islands: int | None = None,
+    devices_per_island: int | None = None,
+    backend: str = "local",
+    **settings: Any,
+) -> Session:
+    """Starts the session: islands of devices, and the controller in the background.
+
+    With accelerators, the islands are theirs; two logical islands may share one chip.  With a CPU alone its devices are
+    emulated TPUs, two islands of four unless asked otherwise.  A running session of the same shape is
+    kept; another shape stops it first.
+
+    Args:
+      islands: how many islands.
+      devices_per_island: devices of each.
+      backend: ``local``, the JAX devices of this process.
+      settings: see :class:`pwlab.config.Config`, such as ``sync="error"``.
+
+    Raises:
+      StartError: JAX already runs with too few devices, or a number or name is no such.
+    """
+    global _current
+    if backend not in BACKENDS:
+        raise StartError(
+            f"no backend is called {backend!r}{nearest(backend, list(BACKENDS))}. There is: {', '.join(BACKENDS)}"
+        )
+    config = Config()
+    for name, value in settings.items():
+        config.set(name, value)
+    with _current_lock:
+        machine = find(islands, devices_per_island)
+        if _current is not None and not _current.closed:
+            if _current.machine == machine:
+                for name, value in settings.items():
+                    _current.configure(name, value)
+                return _current
+            _current.close()
+        _lazy_jax.share_trace_state(_trace)
+        _current = Session(machine, config)
+        return _current
+
+
+def session() -> Session:
+    """The current session; starts one with the defaults, and says so, if there is none."""
+    if _current is None or _current.closed:
+        made = start()
+        print(f"pwlab: started {made!r}; use pw.start(...) or %pw start to choose")
+        return made
+    return _current
+
+
+def running() -> Session | None:
+    """The current session, or None; never starts one."""
+    return None if _current is None or _current.closed else _current
+
+
+def shutdown() -> None:
+    """Stops the current session, if there is one."""
+    global _current
+    with _current_lock:
+        if _current is not None:
+            _current.close()
+            _current = None
+
+
+atexit.register(shutdown)
+
+
+class VirtualDeviceSet:
+    """Where virtual slices are asked for (Pathways §3, Fig. 2)."""
+
+    def __init__(self, session: Session):
+        self._session = session
+        self.slices: list[VirtualSlice] = []
+
+    def add_slice(
+        self, tpu_devices: int, island: int | str | None = None, name: str | None = None
+    ) -> VirtualSlice:
+        """A slice of ``tpu_devices`` virtual devices on one island.
+
+        Args:
+          island: number or name; the least loaded if not given.
+          name: how it shows in views; ``a``, ``b``, … if not given.
+
+        Raises:
+          PlacementError: no island can hold it; says why and what would fit.
+          UnknownName: no island of that name.
+        """
+        made = self._session.add_slice(tpu_devices, island, name)
+        self.slices.append(made)
+        return made
+
+
+def make_virtual_device_set() -> VirtualDeviceSet:
+    """A set of virtual devices of the current session (Pathways §3, Fig. 2)."""
+    return VirtualDeviceSet(session())

@@ -1,0 +1,160 @@
+"""Colours, patterns and signs of the SVG: light, dark, and without colour.
+
+States are told apart three ways: by colour, by what fills the box (nothing,
+dots, stripes, crosses) with its outline (dashed or full), and by a drawn sign.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from ..events import NodeState
+
+
+class Tone(NamedTuple):
+    """Colours of a state: what fills the box, its outline and sign, and the pattern."""
+
+    fill: str
+    line: str
+    mark: str
+
+
+_LIGHT: dict[NodeState, Tone] = {
+    NodeState.WAITING: Tone("#ffffff", "#8b95a3", "none"),
+    NodeState.PREPARED: Tone("#f3f5f8", "#727d8c", "none"),
+    NodeState.QUEUED: Tone("#fff7e0", "#a87400", "#e9cf8d"),
+    NodeState.LAUNCHED: Tone("#e3efff", "#1f6feb", "#bcd7ff"),
+    NodeState.DONE: Tone("#e7f6ec", "#1e8449", "none"),
+    NodeState.FAILED: Tone("#fdebea", "#c92a2a", "#f6c9c6"),
+    NodeState.CANCELLED: Tone("#f6f1f9", "#8e6aa8", "#ebe0f2"),
+}
+_DARK: dict[NodeState, Tone] = {
+    NodeState.WAITING: Tone("#1b1f27", "#7d8794", "none"),
+    NodeState.PREPARED: Tone("#262b35", "#9aa4b2", "none"),
+    NodeState.QUEUED: Tone("#332910", "#e3b341", "#5d4a1a"),
+    NodeState.LAUNCHED: Tone("#12294a", "#6cb0ff", "#21426f"),
+    NodeState.DONE: Tone("#12311f", "#4cc27a", "none"),
+    NodeState.FAILED: Tone("#3d1618", "#ff8078", "#662628"),
+    NodeState.CANCELLED: Tone("#2b2233", "#c39fdc", "#3a2d45"),
+}
+
+#: Fill and outline of paper, bands and slices; text, muted text, error text; edges, ICI, DCN, PCIe.
+_LIGHT_PAPER = (
+    *("#ffffff", "#d9dee5", "#f2f5f9", "#e0e6ee", "#ffffff", "#d5dce6"),
+    *("#1c2430", "#5f6978", "#b42318"),
+    *("#8d97a5", "#0b7fab", "#c2570c", "#7a6a00"),
+)
+_DARK_PAPER = (
+    *("#14171d", "#2d333d", "#1a1e26", "#2a303a", "#14171d", "#333b47"),
+    *("#e6eaf0", "#a0aab8", "#ff9a93"),
+    *("#7b8695", "#4cc3ee", "#ff9d57", "#d6c14a"),
+)
+
+#: Where the host says what its theme is, that counts more than the reader's preference.
+_DARK_HOSTS = ('[data-jp-theme-light="false"]', "body.vscode-dark", "html[theme=dark]", '[data-theme="dark"]')
+_LIGHT_HOSTS = (
+    '[data-jp-theme-light="true"]',
+    "body.vscode-light",
+    "html[theme=light]",
+    '[data-theme="light"]',
+)
+
+_SHAPE = """
+.pw-graph text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+.pw-graph .h1{font-size:15px;font-weight:600}.pw-graph .h2{font-size:13px;font-weight:600}
+.pw-graph .h3{font-size:12px;font-weight:600}.pw-graph .mu,.pw-graph .lg{font-size:11px}
+.pw-graph .nl{font-size:12.5px;font-weight:600}.pw-graph .tl{font-size:11px;font-weight:600}
+.pw-graph .sub{font-size:10.5px;font-weight:400}.pw-graph .err{font-size:10.5px;font-weight:600}
+.pw-graph .badge{font-size:11px;font-weight:700}.pw-graph .by{font-size:9.5px;
+paint-order:stroke;stroke-width:3px}
+.pw-graph .e{fill:none;stroke-width:1.3}.pw-graph .o{stroke-dasharray:1 4;stroke-linecap:round}
+.pw-graph .ici{stroke-width:2}.pw-graph .dcn{stroke-width:2.2;stroke-dasharray:7 3}
+.pw-graph .pcie{stroke-width:2;stroke-dasharray:2 2}
+.pw-graph .n .f{stroke-width:1.3}.pw-graph .n .p{stroke:none}.pw-graph .g *{fill:none;stroke-width:1.7;
+stroke-linecap:round;stroke-linejoin:round}.pw-graph .s-failed>.f{stroke-width:2.2}
+.pw-graph .s-waiting>.f{stroke-dasharray:4 3}.pw-graph .s-cancelled>.f{stroke-dasharray:9 3 2 3}
+""".replace("\n", "")
+
+#: Drawn signs, centred on 0, 0, about 12 pixels wide; ``class="i"`` marks what is filled.
+GLYPHS: dict[NodeState, str] = {
+    NodeState.WAITING: '<circle r="5" stroke-dasharray="2 2.2"/>',
+    NodeState.PREPARED: '<circle r="5"/><circle class="i" r="1"/>',
+    NodeState.QUEUED: '<circle r="5"/><path d="M0 -3V0L2.3 1.6"/>',
+    NodeState.LAUNCHED: '<path class="i" d="M-3 -4.6L4.6 0L-3 4.6Z"/>',
+    NodeState.DONE: '<path d="M-4.6 0.4L-1.4 3.8L4.8 -3.6"/>',
+    NodeState.FAILED: '<path d="M-4 -4L4 4M4 -4L-4 4"/>',
+    NodeState.CANCELLED: '<circle r="5"/><path d="M-3.4 3.4L3.4 -3.4"/>',
+}
+
+
+def _rules(tones: dict[NodeState, Tone], paper: tuple[str, ...], host: str = "") -> str:
+    at = f"{host} .pw-graph " if host else ".pw-graph "
+    bg, rim, band, band_rim, lane, lane_rim, text, muted, err, edge, ici, dcn, pcie = paper
+    rules = [
+        f".bg{{fill:{bg};stroke:{rim}}}",
+        f".band{{fill:{band};stroke:{band_rim}}}",
+        f".slice{{fill:{lane};stroke:{lane_rim}}}",
+        f"text{{fill:{text}}}",
+        f".mu,X.sub,X.lg,X.by{{fill:{muted}}}",
+        f".by{{stroke:{lane}}}",
+        f".err{{fill:{err}}}",
+        f".e{{stroke:{edge}}}",
+        f".ici{{stroke:{ici}}}",
+        f".dcn{{stroke:{dcn}}}",
+        f".pcie{{stroke:{pcie}}}",
+        *(
+            f".h{kind}{{fill:{colour}}}"
+            for kind, colour in (("e", edge), ("ei", ici), ("ed", dcn), ("ep", pcie))
+        ),
+    ]
+    for state, tone in tones.items():
+        name = f".s-{state.value}"
+        rules += [
+            f"{name}>.f{{fill:{tone.fill};stroke:{tone.line}}}",
+            f"{name} .g *{{stroke:{tone.line}}}",
+            f"{name} .g .i,X.bar{name}{{fill:{tone.line}}}",
+        ]
+        if tone.mark != "none":
+            rules.append(f".m-{state.value}{{stroke:{tone.mark}}}")
+    return "".join(at + rule.replace("X", at) for rule in rules)
+
+
+@cache
+def style() -> str:
+    """The style sheet; every rule is bound to ``.pw-graph``."""
+    return "".join(
+        (
+            _SHAPE,
+            _rules(_LIGHT, _LIGHT_PAPER),
+            f"@media (prefers-color-scheme:dark){{{_rules(_DARK, _DARK_PAPER)}}}",
+            _rules(_LIGHT, _LIGHT_PAPER, f":is({','.join(_LIGHT_HOSTS)})"),
+            _rules(_DARK, _DARK_PAPER, f":is({','.join(_DARK_HOSTS)})"),
+        )
+    )
+
+
+def patterns(prefix: str) -> str:
+    """Patterns of the states and heads of the arrows, with ids that begin with ``prefix``."""
+    drawn = {
+        NodeState.WAITING: "",
+        NodeState.PREPARED: "",
+        NodeState.QUEUED: '<path class="m-queued" d="M1 2h2M5 6h2" stroke-width="2"/>',
+        NodeState.LAUNCHED: '<path class="m-launched" d="M-2 2L2 -2M0 8L8 0M6 10L10 6" stroke-width="2.4"/>',
+        NodeState.DONE: "",
+        NodeState.FAILED: '<path class="m-failed" d="M0 0L8 8M8 0L0 8" stroke-width="1.2"/>',
+        NodeState.CANCELLED: '<path class="m-cancelled" d="M0 4H8" stroke-width="1.2"/>',
+    }
+    parts = [
+        f'<pattern id="{prefix}{state.value}" width="8" height="8" patternUnits="userSpaceOnUse">{body}'
+        "</pattern>"
+        for state, body in drawn.items()
+    ]
+    for kind in ("", "i", "d", "p"):
+        for side, turn in (("a", "auto"), ("s", "auto-start-reverse")):
+            parts.append(
+                f'<marker id="{prefix}{side}{kind}" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="7" '
+                f'markerHeight="7" markerUnits="userSpaceOnUse" orient="{turn}">'
+                f'<path class="he{kind}" d="M0 0.8L7 4L0 7.2Z"/></marker>'
+            )
+    return "".join(parts)

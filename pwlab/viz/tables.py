@@ -1,0 +1,157 @@
+"""Tables for the terminal and for plain outputs: islands, programs, waits.
+
+Each function gives something that rich prints; :func:`render` makes plain text
+of it.  rich is imported when a table is made, so that importing pwlab stays
+cheap.  Names come from users, so a cell is a ``Text``, never rich's markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..events import Fact, IslandSpec, NodeState, Waited
+from ..ids import DeviceId
+from ..observe import RunModel
+from .format import STATES, count_text, one_line, ranges_text, seconds_text, source_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+
+def render(renderable: RenderableType, columns: int = 100, colour: bool = False) -> str:
+    """What rich would print, as text of ``columns`` columns."""
+    import io
+
+    from rich.console import Console
+
+    out = io.StringIO()
+    Console(file=out, width=columns, force_terminal=colour, color_system="standard" if colour else None,
+            legacy_windows=False).print(renderable)  # fmt: skip
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def islands_table(model: RunModel) -> Table:
+    """Islands, and for each slice on them which devices it has, with a small picture."""
+    table = make_table("island", "chip", ">devices", "slice", "where", "")
+    for island in model.islands.values():
+        views = [v for v in model.slices.values() if v.island == island.id and v.mapped]
+        first = [name_cell(island.name), name_cell(island.chip, 16), str(len(island.devices))]
+        if not views:
+            table.add_row(*first, dim("no slice yet"), ranges_text(island.devices), _mesh(island, ()))
+        for view in views:
+            table.add_row(
+                *first, name_cell(view.name), ranges_text(view.devices), _mesh(island, view.devices)
+            )
+            first = ["", "", ""]
+    for view in model.slices.values():
+        if view.refused:
+            table.add_row(
+                dim("none"), "", "", name_cell(view.name), name_cell(f"refused: {view.refused}", 50), ""
+            )
+    return table
+
+
+def _mesh(island: IslandSpec, mine: tuple[DeviceId, ...], cells: int = 16) -> Text:
+    """``■ ■ · ·``: which of the island's devices a slice has; many devices share a square."""
+    from rich.text import Text
+
+    text = Text()
+    each = max(1, -(-len(island.devices) // cells))
+    have = set(mine)
+    for start in range(0, len(island.devices), each):
+        part = island.devices[start : start + each]
+        held = sum(device in have for device in part)
+        sign, style = ("■", "cyan") if held == len(part) else ("◧", "cyan") if held else ("·", "bright_black")
+        text.append(sign + " ", style)
+    if each > 1:
+        text.append(f"({each} each)", "bright_black")
+    text.rstrip()
+    return text
+
+
+def programs_table(model: RunModel, most: int = 20) -> Table:
+    """The newest programs: state, nodes, wall time, where they were written."""
+    table = make_table("", "program", "client", "state", ">nodes", ">wall", "from")
+    programs = list(model.programs.values())
+    for program in programs[-most:]:
+        running = program.state is None
+        state = NodeState.LAUNCHED if running else program.state or NodeState.DONE
+        done = program.counts.get(NodeState.DONE, 0)
+        table.add_row(
+            str(program.id),
+            name_cell(program.name, 30),
+            name_cell(program.client, 12),
+            _state(state),
+            f"{done:,} of {program.nodes:,}" if done != program.nodes else f"{done:,}",
+            seconds_text(program.wall(model.now)),
+            source_text(program.source),
+        )
+    if len(programs) > most:
+        table.caption = f"{len(programs) - most:,} older programs not shown"
+    return table
+
+
+def waits_table(facts: Iterable[Fact], most: int = 50) -> Table:
+    """The newest waits: cell and line, the line's text, what needed the value, milliseconds."""
+    waits = [fact for fact in facts if isinstance(fact, Waited)]
+    table = make_table("from", "line", "needed by", ">ms")
+    for wait in waits[-most:]:
+        source = wait.source
+        table.add_row(
+            source_text(source) or dim("unknown"),
+            name_cell(source.text.strip(), 44) if source else "",
+            name_cell(wait.reason, 24),
+            f"{wait.seconds * 1e3:,.1f}",
+        )
+    total = sum(wait.seconds for wait in waits)
+    shown = f", the newest {most} shown" if len(waits) > most else ""
+    table.caption = f"{count_text(len(waits), 'wait')}{shown}; {seconds_text(total)} in all"
+    return table
+
+
+# --- pieces ---------------------------------------------------------------------------------
+
+
+def make_table(*heads: str) -> Table:
+    """A table without a frame; a head that begins with ``>`` stands at the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        title_justify="left",
+        caption_justify="left",
+        title_style="",
+        caption_style="bright_black",
+        header_style="bright_black",
+        border_style="bright_black",
+    )
+    for head in heads:
+        right = head.startswith(">")
+        table.add_column(head.removeprefix(">"), justify="right" if right else "left", no_wrap=True)
+    return table
+
+
+def name_cell(text: str, columns: int = 24) -> Text:
+    """A name from a user: never read as rich markup."""
+    from rich.text import Text
+
+    return Text(one_line(text, columns))
+
+
+def dim(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text, "bright_black")
+
+
+def _state(state: NodeState) -> Text:
+    from rich.text import Text
+
+    style = STATES[state]
+    return Text(f"{style.glyph} {style.word}", style.colour)

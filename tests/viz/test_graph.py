@@ -1,0 +1,182 @@
+"""The picture as data: rows, lanes, edges that go down, groups, and equal pictures for equal models."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pwlab.events import Link, NodeAdded, NodeKind, NodeSpec, NodeState, OutputSpec
+from pwlab.ids import BufferId, IslandId, NodeId, ProgramId, SliceId, Source
+from pwlab.observe import RunModel, model_of
+from pwlab.viz import GraphPicture, picture
+from pwlab.viz.layout import Item, place
+
+from . import runs
+
+
+def check(drawn: GraphPicture) -> None:
+    """What holds of every picture."""
+    at = {node.key: node for node in drawn.nodes}
+    assert len(at) == len(drawn.nodes)
+    lanes = {(lane.key, lane.x): lane for lane in drawn.slices}
+    for a, b in combinations(drawn.nodes, 2):
+        apart = (
+            a.x + a.w <= b.x + 1e-6
+            or b.x + b.w <= a.x + 1e-6
+            or a.y + a.h <= b.y + 1e-6
+            or b.y + b.h <= a.y + 1e-6
+        )
+        assert apart, (a, b)
+    for node in drawn.nodes:
+        assert any(
+            lane.key == node.slice
+            and lane.x - 1e-6 <= node.x
+            and node.x + node.w <= lane.x + lane.w + 1e-6
+            and lane.y <= node.y
+            and node.y + node.h <= lane.y + lane.h + 1e-6
+            for lane in lanes.values()
+        ), node
+    for edge in drawn.edges:
+        source, target = at[edge.source], at[edge.target]
+        assert source.y + source.h < target.y
+        ys = [y for _, y in edge.points]
+        assert ys == sorted(ys)
+        assert edge.points[0][1] == source.y + source.h and edge.points[-1][1] == target.y
+    for a, b in combinations(drawn.bands, 2):
+        assert a.x + a.w <= b.x or b.x + b.w <= a.x
+    assert sum(count for _, count in drawn.counts) == sum(node.count for node in drawn.nodes)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> RunModel:
+    """Graphs of up to 40 nodes on up to 4 slices, some of them unknown."""
+    model = RunModel()
+    for fact in runs.run()[:5]:
+        model.add(fact)
+    for number in range(draw(st.integers(0, 40))):
+        reads = draw(st.lists(st.integers(0, number - 1), max_size=3)) if number else []
+        spec = NodeSpec(
+            NodeId(number),
+            draw(st.sampled_from(["f", "a_rather_long_name_for_a_function", "λ🎉"])),
+            draw(st.sampled_from(NodeKind)),
+            SliceId(draw(st.integers(1, 4))),
+            tuple(BufferId(r) for r in reads),
+            (OutputSpec(BufferId(number), 1024),),
+            after=(NodeId(number - 1),) if number and draw(st.booleans()) else (),
+            parts=draw(st.integers(1, 3)),
+            source=Source(f"Cell In[{draw(st.integers(1, 3))}]", 1),
+        )
+        model.add(NodeAdded(0.0, ProgramId(1), spec))
+    return model
+
+
+@settings(deadline=None)
+@given(models(), st.sampled_from([2000, 5]))
+def test_no_nodes_overlap_and_edges_go_down(model: RunModel, limit: int) -> None:
+    drawn = picture(model, limit=limit)
+    check(drawn)
+    assert drawn == picture(model, limit=limit)
+    assert sum(node.count for node in drawn.nodes) == len(model.nodes)
+
+
+def test_the_example_says_what_ran_where() -> None:
+    drawn = picture(model_of(runs.run()), runs.P)
+    check(drawn)
+    assert drawn.title == "train_step" and drawn.note == ""
+    assert [(b.name, b.about) for b in drawn.bands] == [("island0", "4 × cpu"), ("island1", "4 × cpu")]
+    assert [(s.name, s.about) for s in drawn.slices] == [
+        ("slice a", "devices 0–3"),
+        ("slice b", "devices 4–5"),
+        ("slice c", "devices 6–7"),
+    ]
+    by = {node.key: node for node in drawn.nodes}
+    assert by["n4"].label == "encoder_block" and by["n4"].parts == 6
+    assert by["n4"].sub == "Cell In[4]:3 · 7.20 ms"
+    assert by["n5"].label == "DCN 256 KB" and by["n5"].kind is NodeKind.TRANSFER
+    assert "RESOURCE_EXHAUSTED" in by["n8"].error
+    assert by["n10"].error == "after attention failed"
+    edges = {(e.source, e.target): e for e in drawn.edges}
+    assert edges["n4", "n5"].link is Link.DCN and edges["n4", "n5"].bytes == 256 * 1024
+    assert edges["n7", "n8"].link is Link.ICI
+    assert edges["n1", "n3"].link is None and edges["n1", "n3"].bytes == 4096 * 1024
+    assert dict(drawn.counts)[NodeState.DONE] == 7
+
+
+def test_details_are_shown_where_known() -> None:
+    drawn = picture(model_of(runs.run()), details={NodeId(3): "f32[8,128]"})
+    assert next(n for n in drawn.nodes if n.key == "n3").sub == "Cell In[4]:2 · f32[8,128] · 1.20 ms"
+
+
+def test_many_nodes_become_groups_by_cell_and_slice() -> None:
+    drawn = picture(model_of(runs.run()), limit=10)
+    check(drawn)
+    assert drawn.note == "15 nodes shown as 5 groups, by cell and slice"
+    assert [(n.label, n.slice, n.count) for n in drawn.nodes] == [
+        ("init_params", runs.A, 1),
+        ("load_batch", runs.A, 1),
+        ("Cell In[4]", runs.A, 6),
+        ("Cell In[4]", runs.B, 3),
+        ("Cell In[4]", runs.C, 4),
+    ]
+    a_to_b = next(e for e in drawn.edges if {e.source, e.target} == {"g3", "g5"})
+    assert a_to_b.both, "values go from a to b and back"
+    assert next(n for n in drawn.nodes if n.key == "g7").state is NodeState.FAILED
+
+
+def test_still_too_many_groups_become_one_a_slice() -> None:
+    assert picture(model_of(runs.run()), limit=4).note == "15 nodes shown as 3 groups, by slice"
+
+
+def test_a_buffer_read_twice_is_one_edge_with_its_bytes_once() -> None:
+    model = RunModel()
+    model.add(NodeAdded(0.0, runs.P, runs.node(1, "f", runs.A, kb=4)))
+    model.add(NodeAdded(0.0, runs.P, runs.node(2, "g", runs.A, (1, 1))))
+    (edge,) = picture(model).edges
+    assert edge.bytes == 4096
+
+
+def test_one_program_is_drawn_without_the_others() -> None:
+    model = model_of(runs.run())
+    model.add(NodeAdded(0.0, ProgramId(2), runs.node(99, "other", runs.A, (1,))))
+    assert len(picture(model, runs.P).nodes) == 15
+    assert len(picture(model, [ProgramId(2)]).nodes) == 1
+    assert len(picture(model).nodes) == 16
+
+
+def test_nothing_is_a_picture_too() -> None:
+    drawn = picture(RunModel())
+    assert drawn.nodes == () and drawn.title == "0 programs"
+
+
+def test_what_was_forgotten_is_told() -> None:
+    model = RunModel(keep_nodes=4)
+    for fact in runs.run():
+        model.add(fact)
+    model.forgotten = 3
+    assert "3 older nodes no longer kept" in picture(model).note
+
+
+def test_a_slice_that_moved_has_a_lane_on_each_island() -> None:
+    model = model_of(runs.run())
+    model.nodes[NodeId(14)].island = IslandId(1)
+    drawn = picture(model)
+    check(drawn)
+    assert [(s.key, s.about) for s in drawn.slices][:2] == [(runs.A, "devices 0–3"), (runs.A, "")]
+
+
+def test_a_chain_is_a_straight_line() -> None:
+    placed = place([Item(0, 100, 40)] * 6, [(i, i + 1) for i in range(5)], [50.0], [0])
+    assert len({x for x, _ in placed.at}) == 1
+
+
+def test_a_long_edge_runs_beside_the_nodes_that_it_passes() -> None:
+    items = [Item(0, 100, 40)] * 5
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+    placed = place(items, edges, [50.0], [0])
+    inner = placed.paths[0, 4][2:-2]
+    assert len({x for x, _ in inner}) == 1, "straight"
+    for x, y in inner:
+        for left, top in placed.at[1:4]:
+            assert not (left <= x <= left + 100 and top <= y <= top + 40)
