@@ -182,7 +182,9 @@ def host(
     def call(*args: Any, **kwargs: Any) -> Any:
         s = session()
         with one_call(s.client, made.name):
-            return made(s.client, args, kwargs)
+            recorder = active.get()
+            assert recorder is not None
+            return made.record(s.client, recorder, args, kwargs)
 
     return call
 

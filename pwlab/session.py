@@ -16,8 +16,7 @@ from .control import Controller
 from .errors import PlacementError, StartError, UnknownName, nearest
 from .events import Dispatch, SettingsChanged, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
-from .lazy import Client, RecordingTrace
-from .lazy import _jax as _lazy_jax
+from .lazy import Client, RecordingTrace, install_hooks
 from .observe import FactRing
 from .runtime import Driver
 from .runtime.clock import now
@@ -179,7 +178,7 @@ def start(
                     _current.configure(name, value)
                 return _current
             _current.close()
-        _lazy_jax.share_trace_state(_trace)
+        install_hooks(_trace)
         _current = Session(machine, config)
         return _current
 

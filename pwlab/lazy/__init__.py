@@ -13,3 +13,4 @@ from .scope import one_call as one_call
 from .tensor import LazyTensor as LazyTensor
 from .trace import RecordingTrace as RecordingTrace
 from .trace import active as active
+from .trace import install_hooks as install_hooks

@@ -20,6 +20,8 @@ from jax._src.literals import TypedNdArray as TypedNdArray
 from jax._src.lax import lax as _lax
 from jax._src.lax import slicing as _slicing
 from jax._src.numpy import indexing as _indexing
+from jax._src import mesh as _mesh
+from jax._src import sharding_impls as _sharding_impls
 from jax._src.pjit import jit_p as jit_p
 from jax.extend import core as _extend_core
 
@@ -173,7 +175,13 @@ def abstract_eval(primitive: Any, avals: Sequence[Any], params: dict[str, Any]) 
         return primitive.abstract_eval(*avals, **params)
 
 
-# --- Flax NNX -------------------------------------------------------------------------------
+def concrete_mesh() -> Any | None:
+    """The physical mesh that ``jax.set_mesh`` put in force, or None."""
+    mesh = _mesh.get_concrete_mesh()
+    return None if mesh is None or mesh.empty else mesh
+
+
+# --- hooks: where JAX asks "is this a transformation?" and recording should answer no --------------
 
 
 def share_trace_state(trace: Any) -> None:
@@ -182,16 +190,34 @@ def share_trace_state(trace: Any) -> None:
     Flax NNX keeps that state in each variable and refuses to update it under another one; recording is no
     transformation, so a module made in a plain cell may train in a scope and the reverse.
     """
-    if getattr(_extend_core.get_opaque_trace_state, "_pwlab", False):
-        return
     original = _core.get_opaque_trace_state
 
     def get_opaque_trace_state(convention: Any = None) -> Any:
-        state = original(convention)
         if current_trace() is trace:
             return _core.OpaqueTraceState(eval_trace._weakref)
-        return state
+        return original(convention)
 
-    get_opaque_trace_state._pwlab = True  # type: ignore[attr-defined]
     _core.get_opaque_trace_state = get_opaque_trace_state
     _extend_core.get_opaque_trace_state = get_opaque_trace_state
+
+
+def allow_set_mesh(trace: Any) -> None:
+    """Lets ``jax.set_mesh`` and ``jax.sharding.get_mesh`` work while ``trace`` records."""
+    set_mesh = _sharding_impls.set_mesh
+    original_init, original_get = set_mesh.__init__, _sharding_impls.get_mesh
+
+    def init(self: Any, mesh: Any) -> None:
+        if current_trace() is not trace:
+            return original_init(self, mesh)
+        with set_current_trace(eval_trace):
+            return original_init(self, mesh)
+
+    def get_mesh() -> Any:
+        if current_trace() is not trace:
+            return original_get()
+        with set_current_trace(eval_trace):
+            return original_get()
+
+    set_mesh.__init__ = init
+    _sharding_impls.get_mesh = get_mesh
+    jax.sharding.get_mesh = get_mesh

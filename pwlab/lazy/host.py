@@ -21,10 +21,10 @@ from .keys import ById
 from .ops import Op
 from .places import here
 from .tensor import LazyTensor
-from .trace import active
 
 if TYPE_CHECKING:
     from .client import Client
+    from .recorder import Recorder
 
 
 class HostFunction:
@@ -37,7 +37,8 @@ class HostFunction:
         #: signature of the arguments → (tree of the result, its types)
         self._known: dict[Hashable, tuple[Any, tuple[Any, ...]]] = {}
 
-    def __call__(self, client: Client, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record(self, client: Client, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Puts down one call, or makes it at once if it is the first of its kind."""
         leaves, tree = jax.tree.flatten((args, kwargs))
         signature = (tree, tuple(map(_signature, leaves)))
         known = self._known.get(signature)
@@ -54,8 +55,6 @@ class HostFunction:
             types,
             lambda op: op.params.update(fn=self._runner(tree, out_tree, types)),
         )
-        recorder = active.get()
-        assert recorder is not None
         return jax.tree.unflatten(out_tree, recorder.record_special(op, [_Given(v) for v in leaves]))
 
     def _learn(self, client: Client, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
@@ -121,17 +120,15 @@ def _to_host(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, jax.Array) else value
 
 
-def install_compiled_hook(client_of: Callable[[], Any]) -> None:
+def record_compiled_functions(recorder_now: Callable[[], Recorder | None]) -> None:
     """Makes AOT-compiled functions take LazyTensors: recorded in a scope, waited for outside."""
     compiled_call = jax.stages.Compiled.__call__
-    if getattr(compiled_call, "_pwlab", False):
-        return
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
         if not any(isinstance(v, LazyTensor) for v in leaves):
             return compiled_call(self, *args, **kwargs)
-        recorder = active.get()
+        recorder = recorder_now()
         if recorder is None:
             values = [v.result() if isinstance(v, LazyTensor) else v for v in leaves]
             args, kwargs = jax.tree.unflatten(tree, values)
@@ -153,5 +150,4 @@ def install_compiled_hook(client_of: Callable[[], Any]) -> None:
         results = recorder.record_special(op, [_Given(v) for v in leaves])
         return jax.tree.unflatten(jax.tree.structure(self.out_info), results)
 
-    call._pwlab = True  # type: ignore[attr-defined]
     jax.stages.Compiled.__call__ = call  # type: ignore[method-assign]

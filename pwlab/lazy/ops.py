@@ -185,11 +185,12 @@ class OpTable:
         op.cost_us, op.size = estimate(primitive.name, avals, outs, params)
         op.donates = tuple(i for i, d in enumerate(params.get("donated_invars", ())) if d)
         meshes = _meshes(params)
-        if _jax.context_mesh(op.context) is not None:
-            op.spread = True
+        in_force = _jax.concrete_mesh()
+        if in_force is not None:
+            meshes.append(in_force)
         for mesh in meshes:
             op.spread = True
-            if hasattr(mesh, "devices"):
+            if isinstance(mesh, jax.sharding.Mesh):
                 op.mesh_devices = tuple(mesh.devices.flat)
         if primitive is transfer_p:
             op.slice, op.spec = SliceId(params["slice"]), params["spec"]

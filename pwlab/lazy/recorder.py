@@ -50,6 +50,7 @@ class Window:
         "arities",
         "calls",
         "codes",
+        "held",
         "n_results",
         "places",
         "positions",
@@ -68,6 +69,8 @@ class Window:
         self.positions: list[int] = []
         #: Arguments: ``jax.Array``, Buffer, NumPy array (a copy), Python scalar, or any object of a host call.
         self.args: list[Any] = []
+        #: What the arguments come from, kept until the window is submitted: else their buffers could be freed before.
+        self.held: list[Ref] = []
         self.refs: list[weakref.ref[Ref]] = []
         self.n_results = 0
         self.started = 0.0
@@ -195,6 +198,7 @@ class Recorder:
         buffer = ref.buffer
         if buffer is None:
             raise InternalError("a tensor has neither a window nor a buffer")
+        self.window.held.append(ref)
         return self._slot(id(buffer), buffer)
 
     def _argument(self, a: Any) -> tuple[int, Any]:

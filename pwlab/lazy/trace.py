@@ -15,10 +15,24 @@ from typing import Any
 import jax
 
 from . import _jax
+from .host import record_compiled_functions
 from .recorder import Recorder
 
 #: The recorder of the innermost scope of this thread or task.
 active: ContextVar[Recorder | None] = ContextVar("pwlab_scope", default=None)
+
+_hooked = False
+
+
+def install_hooks(trace: RecordingTrace) -> None:
+    """Once a process: tells JAX and Flax that recording is no transformation of theirs."""
+    global _hooked
+    if _hooked:
+        return
+    _hooked = True
+    _jax.share_trace_state(trace)
+    _jax.allow_set_mesh(trace)
+    record_compiled_functions(active.get)
 
 
 class RecordingTrace(_jax.Trace):  # type: ignore[misc]
@@ -35,7 +49,9 @@ class RecordingTrace(_jax.Trace):  # type: ignore[misc]
         return recorder.record(primitive, args, params)
 
     def stage_value(self, val: Any) -> Any:
-        return val
+        if isinstance(val, jax.Array):  # a LazyTensor is one too
+            return val
+        return self.process_primitive(_jax.copy_p, [val], {})
 
     def process_call(self, call_primitive: Any, f: Any, tracers: Any, params: Any, /) -> Any:
         with _jax.set_current_trace(self):
@@ -57,10 +73,14 @@ class RecordingTrace(_jax.Trace):  # type: ignore[misc]
             return fun.call_wrapped(*tracers)
 
     def process_shard_map(self, primitive: Any, fun: Callable[..., Any], args: Any, /, **params: Any) -> Any:
-        """An un-jitted ``shard_map``: recorded as the jit of itself, a computation named after its function."""
+        """An un-jitted ``shard_map`` is recorded as the jit of itself."""
+        results: list[Any] = []
 
-        def shard_map(*xs: Any) -> Any:
-            return primitive.bind(fun, *xs, **params)
+        def shard_map(*xs: Any) -> list[Any]:
+            tree = primitive.bind(*xs, subfuns=(fun,), **params)  # JAX's flat tree, which also carries the specs
+            results.append(tree)
+            return list(tree)
 
         with _jax.set_current_trace(self):
-            return jax.jit(shard_map)(*args)
+            flat = jax.jit(shard_map)(*args)
+        return results[0].update(flat)

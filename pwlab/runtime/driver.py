@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -55,8 +55,6 @@ class Driver:
         self._backend = backend
         self._ring = ring
         self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._released: SimpleQueue[BufferId] = SimpleQueue()
-        self._awake = False
         self._alive: set[Task] = set()
         self.signal = Signal()
         #: Operations whose nodes have ended, of all that were ever submitted.
@@ -92,11 +90,12 @@ class Driver:
         return answer.result(timeout)
 
     def released(self, buffer: BufferId) -> None:
-        """The user's last hold of a buffer is gone.  Called by finalizers: puts into queues, nothing else."""
-        self._released.put(buffer)
-        if not self._awake:
-            self._awake = True
-            self._inbox.put(None)
+        """The user's last hold of a buffer is gone.  Called by finalizers, so it only puts into the inbox.
+
+        Through the same inbox as submissions: a node that reads the buffer was submitted before, so the
+        controller hears of it first.
+        """
+        self._inbox.put(buffer)
 
     def facts(self, *facts: Fact) -> None:
         """Records facts that the client knows, such as its waits."""
@@ -116,31 +115,40 @@ class Driver:
     # --- the thread ----------------------------------------------------------------------
 
     def _run(self) -> None:
+        released: list[BufferId] = []
         while True:
             item = self._inbox.get()
-            if isinstance(item, _Stop):
-                return
             try:
-                self._take(item)
+                while isinstance(item, int):  # releases come in crowds; they are one event
+                    released.append(BufferId(item))
+                    item = self._inbox.get_nowait()
+            except Empty:
+                item = None
+            try:
+                if released:
+                    gone, released = tuple(released), []
+                    self._handle(BuffersReleased(now(), gone))
+                if isinstance(item, _Stop):
+                    return
+                if item is not None:
+                    self._take(item)
             except BaseException as error:
                 self._crashed(item, error)
 
     def _take(self, item: Any) -> None:
-        if item is None:
-            self._release()
-        elif isinstance(item, tuple):
-            event, more = item
-            if isinstance(more, Future):
-                try:
-                    more.set_result(self._handle(event))
-                except BaseException as error:
-                    more.set_exception(error)
-            else:
-                self._alive.update(more)
-                self._backend.register(more)
-                self._handle(event)
-        else:
+        if not isinstance(item, tuple):
             self._handle(item)
+            return
+        event, more = item
+        if isinstance(more, Future):
+            try:
+                more.set_result(self._handle(event))
+            except BaseException as error:
+                more.set_exception(error)
+        else:
+            self._alive.update(more)
+            self._backend.register(more)
+            self._handle(event)
 
     def _handle(self, event: Event) -> Sequence[Fact]:
         instructions, facts = self._controller.handle(event)
@@ -149,17 +157,6 @@ class Driver:
         for instruction in instructions:
             self._backend.execute(instruction)
         return facts
-
-    def _release(self) -> None:
-        self._awake = False
-        buffers: list[BufferId] = []
-        try:
-            while True:
-                buffers.append(self._released.get_nowait())
-        except Empty:
-            pass
-        if buffers:
-            self._handle(BuffersReleased(now(), tuple(buffers)))
 
     def _settled(self, task: Task) -> None:
         """Called by the backend, from its threads, when a task's outputs are ready or failed."""
@@ -182,5 +179,3 @@ class Driver:
             self.ended_parts += task.parts
         self.signal.notify()
 
-
-Poster = Callable[[Event], None]
