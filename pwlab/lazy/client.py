@@ -158,6 +158,11 @@ class Client:
         if not last:
             self._hold_back()
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was submitted has ended, so that the devices wait for the user's thread."""
+        return self._submitted_parts <= self.driver.ended_parts
+
     def _hold_back(self) -> None:
         """Bounds how far a cell records ahead of the devices."""
         limit = self.config.max_ahead

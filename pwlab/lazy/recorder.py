@@ -6,7 +6,7 @@ cut decides how much is compiled: cut by count or time alone, 730 windows of one
 707 distinct structures.  So a window ends only
 
 * where a loop of the user's turns (a frame's instruction offset goes back, or it calls again from
-  where it stands), once 256 operations or 10 ms have passed;
+  where it stands), once 256 operations have passed, or 10 ms while the devices have nothing to do;
 * where a value is needed at once;
 * at the end of the cell.
 
@@ -153,6 +153,9 @@ class Recorder:
         if op is None:
             avals = [a.aval if type(a) is LazyTensor else _jax.typeof(a) for a in args]
             op = table.make(by_value, primitive, avals, params, context)
+            # A window with a new operation must be compiled anyway: starting it early gains nothing, and would
+            # give the first turns of a loop, slow from tracing, sizes and so structures of their own.
+            window.started = perf_counter()
         return op, codes
 
     def _append(self, op: Op, codes: list[int]) -> list[LazyTensor]:
@@ -252,7 +255,9 @@ class Recorder:
         lasti = self.frame.f_lasti
         before, self._last = self._last, lasti
         # The clock costs as much as the rest of this function; look at it now and then.
-        if n < self._due_calls and (n & 7 or perf_counter() - window.started < self._due_seconds):
+        if n < self._due_calls and (
+            n & 7 or perf_counter() - window.started < self._due_seconds or not self.client.idle
+        ):
             return
         if lasti < before:
             self._cut_at((self.frame.f_code, lasti))

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..errors import InternalError, SessionClosed
 from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
@@ -23,6 +23,8 @@ from ..ids import BufferId
 from .buffers import Failure, Signal
 from .clock import now
 from .protocol import Backend, Task
+
+R = TypeVar("R")
 
 
 class Handles(Protocol):
@@ -89,6 +91,12 @@ class Driver:
         self._inbox.put((event, answer))
         return answer.result(timeout)
 
+    def look(self, question: Callable[[Any], R], timeout: float = 30.0) -> R:
+        """Asks something of the controller on the thread that owns it; only to look, for status and tests."""
+        answer: Future[R] = Future()
+        self._inbox.put((question, answer))
+        return answer.result(timeout)
+
     def released(self, buffer: BufferId) -> None:
         """The user's last hold of a buffer is gone.  Called by finalizers, so it only puts into the inbox.
 
@@ -142,7 +150,7 @@ class Driver:
         event, more = item
         if isinstance(more, Future):
             try:
-                more.set_result(self._handle(event))
+                more.set_result(event(self._controller) if callable(event) else self._handle(event))
             except BaseException as error:
                 more.set_exception(error)
         else:
