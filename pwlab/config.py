@@ -24,9 +24,9 @@ class Config:
     window_nodes: int = 256
     #: ... or after this many milliseconds.
     window_ms: float = 10.0
-    #: Operations a cell may record ahead of the devices before recording pauses.
-    max_ahead: int = 16384
-    #: Bytes of results a cell may record ahead of the devices before recording pauses.
+    #: Launches that cells may record ahead of the devices before recording pauses.
+    max_ahead: int = 1024
+    #: Bytes of results that cells may record ahead of the devices before recording pauses.
     max_ahead_bytes: int = 1 << 30
     #: Launches in flight on one island; more would only take control away from the scheduler.
     max_in_flight: int = 16

@@ -56,6 +56,10 @@ class SyncForbidden(PwlabError, RuntimeError):
     """Something needed a value inside a cell while ``%pw config sync=error`` forbids to wait."""
 
 
+class NotDispatched(PwlabError, RuntimeError):
+    """A program is held back, still being recorded, or was dispatched before, so this cannot be done with it."""
+
+
 class UnknownName(PwlabError, LookupError):
     """No slice, program or setting has this name."""
 

@@ -97,6 +97,9 @@ def equal(left: Any, right: Any, exact: bool = False) -> None:
     """Asserts that two trees hold the same values, types and weak types; to rounding unless ``exact``."""
     assert jax.tree.structure(left) == jax.tree.structure(right)
     for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
+        if isinstance(a, (str, np.dtype)):
+            assert a == b
+            continue
         if isinstance(a, jax.Array) and jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
             assert a.dtype == b.dtype
             a, b = jax.random.key_data(a), jax.random.key_data(b)

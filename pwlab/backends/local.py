@@ -101,10 +101,10 @@ class LocalBackend:
             for buffer in task.outputs:
                 self._buffers[buffer.id] = buffer
 
-    def execute(self, instruction: Instruction) -> None:
+    def execute(self, instruction: Instruction) -> Event | None:
         if isinstance(instruction, Prepare):
-            self._prepare(instruction)
-        elif isinstance(instruction, Launch):
+            return self._prepare(instruction)
+        if isinstance(instruction, Launch):
             task = self._tasks[instruction.node]
             if task.kind is NodeKind.HOST:
                 self._host.submit(self._run_host, task)
@@ -117,6 +117,7 @@ class LocalBackend:
                     buffer.array = None
         else:
             self._abandon(instruction)
+        return None
 
     def close(self) -> None:
         self._closed = True
@@ -136,15 +137,15 @@ class LocalBackend:
     def _devices(self, ids: tuple[DeviceId, ...]) -> tuple[Any, ...]:
         return tuple(self._machine.devices[i] for i in ids)
 
-    def _prepare(self, instruction: Prepare) -> None:
+    def _prepare(self, instruction: Prepare) -> Event | None:
         task = self._tasks[instruction.node]
         task.devices = self._devices(instruction.devices)
         # Only while nothing compiles are the shardings of all inputs known.
         if self._to_compile == self._compiled and self._prepared(task):
-            self._post(NodePrepared(now(), task.node))
-        else:
-            self._to_compile += 1
-            self._compiling.put(task)
+            return NodePrepared(now(), task.node)
+        self._to_compile += 1
+        self._compiling.put(task)
+        return None
 
     def _prepared(self, task: Task) -> bool:
         """Prepares without compiling, if that is possible."""

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax._src import config as _config
 from jax._src import core as _core
+from jax._src import dispatch as _dispatch
 from jax._src import dtypes as _dtypes
 from jax._src import xla_metadata_lib as _xla_metadata
 from jax._src.literals import TypedNdArray as TypedNdArray
@@ -221,3 +222,16 @@ def allow_set_mesh(trace: Any) -> None:
     set_mesh.__init__ = init
     _sharding_impls.get_mesh = get_mesh
     jax.sharding.get_mesh = get_mesh
+
+
+def lower_for_device_put() -> None:
+    """Makes ``jax.device_put`` in a plain cell wait for tracers that stand for values, as all else there does.
+
+    Outside all transformations it hands its arguments to the devices without asking any trace.
+    """
+    original = _dispatch._batched_device_put_impl
+
+    def put(*xs: Any, **params: Any) -> Any:
+        return original(*map(full_lower, xs), **params)
+
+    _dispatch._batched_device_put_impl = put

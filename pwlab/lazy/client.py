@@ -26,7 +26,7 @@ from ..errors import (
     SyncForbidden,
     WaitTimeout,
 )
-from ..events import Link, NodesSubmitted, NodeKind, NodeSpec, OutputSpec, Waited
+from ..events import Link, NodesSubmitted, NodeKind, NodeSpec, NodeState, OutputSpec, Waited
 from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
 from ..runtime import Buffer, Driver, Failure, Task
 from ..runtime.clock import now
@@ -59,6 +59,10 @@ class ProgramRecord:
         self.nodes = 0
         #: What the cell's last expression was, if it was a tree of tensors (``%pw result``).
         self.result: Any = None
+        #: Recorders of its cells while it is held back (``--defer``), in order.
+        self.held: list[Recorder] = []
+        #: How it ended; None until it has.
+        self.state: NodeState | None = None
 
 
 class Client:
@@ -79,10 +83,10 @@ class Client:
         self._slices = slices
         self.planner = Planner(slices.home)
         self.programs: OrderedDict[ProgramId, ProgramRecord] = OrderedDict()
-        self._submitted_parts = 0
+        self._submitted = 0
+        self._submitted_bytes = 0
         self._last_ordered: NodeId | None = None
         self._lock = threading.RLock()
-        self.untold: list[Failure] = []
 
     # --- recording ---------------------------------------------------------------------------
 
@@ -94,8 +98,9 @@ class Client:
         record = ProgramRecord(self._ids.program(), name, source)
         self.programs[record.id] = record
         while len(self.programs) > _KEEP_PROGRAMS:
-            oldest = next(iter(self.programs))
-            if not self.programs[oldest].closed:
+            # Not those that are being recorded or held back.
+            oldest = next((id for id, known in self.programs.items() if known.closed), None)
+            if oldest is None:
                 break
             del self.programs[oldest]
         return record
@@ -103,18 +108,45 @@ class Client:
     def flush(self, window: Window) -> None:
         """Dispatches the open window that some tensor is waiting in."""
         recorder = window.recorder
+        if recorder.dry:
+            raise SyncForbidden(
+                "a value is needed here, and a dry run computes none; run the cell without --dry-run"
+            )
         with recorder.lock:
             if recorder.window is window:  # another thread may have been faster
                 recorder.flush()
 
     def dispatch(self, recorder: Recorder, window: Window, last: bool) -> None:
         """Submits a window."""
+        if recorder.defers:
+            window.args = [self._late(a) if isinstance(a, Ref) else a for a in window.args]
         live = [(i, ref) for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone]
         try:
             self._dispatch(recorder.program, window, live, last)
         except BaseException as error:
             self._abandon(live, error)
             raise
+
+    def _late(self, ref: Ref) -> Buffer:
+        """The buffer of a tensor that was held back when a held-back cell read it."""
+        if ref.window is not None:
+            self.flush(ref.window)
+        if ref.buffer is None:
+            made = ref.places.source(ref.at)
+            raise BufferReleased(f"a tensor made at {made}, which a held-back cell reads, was {ref.gone or 'lost'}")
+        return ref.buffer
+
+    def discard(self, recorder: Recorder, why: str) -> None:
+        """Drops what a recorder holds back; its tensors tell ``why`` when they are used."""
+        with recorder.lock:
+            window, recorder.closed = recorder.window, True
+            for weak in window.refs:
+                ref = weak()
+                if ref is not None and not ref.gone and ref.window is window:
+                    source = ref.places.source(ref.at)
+                    buffer = self._buffer(NodeId(0), self._slices.default.id, False, None, source)
+                    buffer.settle(Failure("", why, source, cancelled=True, told=True))
+                    ref.window, ref.buffer = None, buffer
 
     def _abandon(self, live: Sequence[tuple[int, Ref]], error: BaseException) -> None:
         """Makes tensors of a window that could not be submitted fail with the reason."""
@@ -150,26 +182,30 @@ class Client:
             del program.windows[:-_KEEP_WINDOWS]
         program.nodes += len(specs)
         program.closed = last
-        parts = sum(task.parts for task in tasks)
-        self._submitted_parts += parts
+        self._submitted += len(tasks)
+        self._submitted_bytes += sum(task.nbytes for task in tasks)
         self.driver.submit(
             NodesSubmitted(now(), program.id, program.name, tuple(specs), last, source=program.source), tasks
         )
-        if not last:
-            self._hold_back()
+        self._hold_back()
 
     @property
     def idle(self) -> bool:
         """Whether all that was submitted has ended, so that the devices wait for the user's thread."""
-        return self._submitted_parts <= self.driver.ended_parts
+        return self._submitted <= self.driver.ended
 
     def _hold_back(self) -> None:
         """Bounds how far a cell records ahead of the devices."""
-        limit = self.config.max_ahead
-        driver = self.driver
-        ahead = lambda: self._submitted_parts - driver.ended_parts  # noqa: E731
-        if limit and ahead() > limit:
-            driver.signal.wait_for(lambda: ahead() <= limit or driver.closed or driver.crash is not None)
+        driver, config = self.driver, self.config
+
+        def near_enough() -> bool:
+            return (
+                self._submitted - driver.ended <= config.max_ahead
+                and self._submitted_bytes - driver.ended_bytes <= config.max_ahead_bytes
+            ) or self.idle
+
+        if not near_enough():
+            driver.signal.wait_for(lambda: near_enough() or driver.closed or driver.crash is not None)
 
     def _instantiate(
         self,
@@ -315,12 +351,13 @@ class Client:
     def _taken(self, buffer: Buffer) -> Any:
         failure = buffer.failure
         if failure is not None:
-            raise self._error(failure)
+            raise self.error_of(failure)
         if self.driver.crash is not None and not buffer.ready:
             raise InternalError(self.driver.crash)
         return buffer.array
 
-    def _error(self, failure: Failure) -> Exception:
+    def error_of(self, failure: Failure) -> Exception:
+        """What to raise for a failure: with its whole story the first time, one line later."""
         if failure.closed:
             return SessionClosed("the session was stopped before this value was computed; start again with %pw start")
         if failure.cancelled:

@@ -181,7 +181,8 @@ class OpTable:
         op.multiple = primitive.multiple_results
         op.context, op.x64 = _jax.equation_context(), _jax.x64_enabled()
         op.slice = current_slice()
-        op.ordered = bool(effects) and not _only_unobservable(effects)
+        touches_ref = any(map(_jax.is_ref_aval, (*avals, *outs)))  # freezing one has no other effect than its end
+        op.ordered = bool(effects) and (touches_ref or not _only_unobservable(effects))
         op.cost_us, op.size = estimate(primitive.name, avals, outs, params)
         op.donates = tuple(i for i, d in enumerate(params.get("donated_invars", ())) if d)
         meshes = _meshes(params)

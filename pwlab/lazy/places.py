@@ -40,7 +40,30 @@ def cell_name(filename: str) -> str:
     return os.path.basename(filename)
 
 
+_places: dict[tuple[str, CodeType], Places] = {}
+
+
+def places_of(code: CodeType) -> Places:
+    """The places of a code object; a function that is run again finds those of its last run."""
+    name = cell_name(code.co_filename)  # equal text of two cells is equal code
+    found = _places.get((name, code))
+    if found is None:
+        if len(_places) >= 1000:
+            _places.clear()
+        found = _places[name, code] = Places(name, code)
+    return found
+
+
 _users: dict[str, bool] = {}
+#: Folders of other packages whose frames are never the user's, such as that of the magics.
+_libraries: list[str] = []
+
+
+def add_library(folder: str) -> None:
+    """Frames of code below ``folder`` are never the user's."""
+    if (path := os.path.realpath(folder) + os.sep) not in _libraries:
+        _libraries.append(path)
+        _users.clear()
 
 
 def is_user_file(filename: str) -> bool:
@@ -48,7 +71,7 @@ def is_user_file(filename: str) -> bool:
     known = _users.get(filename)
     if known is None:
         known = _users[filename] = not (
-            filename.startswith("<frozen") or os.path.realpath(filename).startswith(_LIBRARY_PATHS)
+            filename.startswith("<frozen") or os.path.realpath(filename).startswith((*_LIBRARY_PATHS, *_libraries))
         )
     return known
 
@@ -58,9 +81,9 @@ class Places:
 
     __slots__ = ("_found", "code", "name")
 
-    def __init__(self, code: CodeType):
+    def __init__(self, name: str, code: CodeType):
+        self.name = name
         self.code = code
-        self.name = cell_name(code.co_filename)
         self._found: dict[int, Source] = {}
 
     def source(self, lasti: int) -> Source:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ import numpy as np
 from ..errors import InternalError, SessionClosed
 from . import _jax
 from .ops import Op, OpTable
-from .places import Places, turned, user_chain
+from .places import Places, places_of, turned, user_chain
 from .tensor import LazyTensor, Ref
 
 if TYPE_CHECKING:
@@ -93,8 +93,15 @@ class Recorder:
         self.table: OpTable = client.table
         self.lock = threading.RLock()
         self.frame: FrameType | None = frame
-        self.places = Places(frame.f_code)
+        self.places = places_of(frame.f_code)
         self.windows = windows
+        #: What it records is held back until somebody asks for it (``--defer``).
+        self.defers = False
+        #: What it records will never run (``--dry-run``).
+        self.dry = False
+        #: Gives for a concrete array the tensor that stands for it, cut up, or None (``--shard``).
+        self.shard: Callable[[Any], LazyTensor | None] | None = None
+        self._sharded: dict[int, tuple[Any, LazyTensor | None]] = {}
         self.closed = False
         self.window: Window
         self._argument_of: dict[int, int]
@@ -197,6 +204,9 @@ class Recorder:
         if ref.window is not None:
             if ref.window is self.window:
                 return ref.index
+            if self.defers and ref.window.recorder.defers:
+                self.window.held.append(ref)
+                return self._slot(id(ref), ref)  # its buffer takes its place when this window is dispatched
             self.client.flush(ref.window)  # another thread's or an outer scope's
         buffer = ref.buffer
         if buffer is None:
@@ -206,6 +216,8 @@ class Recorder:
 
     def _argument(self, a: Any) -> tuple[int, Any]:
         """(code, what to look the operation up by)."""
+        if self.shard is not None and isinstance(a, (jax.Array, np.ndarray)) and not isinstance(a, _jax.Tracer):
+            a = self._cut_up(a)
         if type(a) is LazyTensor:
             if a._ref.window is self.window and not a._ref.gone:
                 return a._ref.index, id(a.aval)
@@ -230,6 +242,18 @@ class Recorder:
             slot = self._argument_of[identity] = len(self.window.args)
             self.window.args.append(value)  # keeps it alive, so its identity stays its own
         return ~slot
+
+    def _cut_up(self, a: Any) -> Any:
+        """The tensor that stands for a concrete array in a scope that shards; the array itself if none does."""
+        known = self._sharded.get(id(a))
+        if known is None:
+            shard, self.shard = self.shard, None  # what it records is not itself to be cut up
+            assert shard is not None
+            try:
+                known = self._sharded[id(a)] = (a, shard(a))
+            finally:
+                self.shard = shard
+        return a if known[1] is None else known[1]
 
     # --- windows -------------------------------------------------------------------------
 
@@ -296,7 +320,13 @@ class Recorder:
             if window.calls or last:
                 self.client.dispatch(self, window, last)
 
-    def close(self) -> None:
+    def hold(self) -> None:
+        """Ends the scope, and keeps what was recorded in its program until that is run."""
+        with self.lock:
+            self.frame = self._chain = None
+            self.program.held.append(self)
+
+    def close(self, last: bool = True) -> None:
         """Ends the scope: the rest is handed over and the frame let go."""
         with self.lock:
             if self.closed:
@@ -304,7 +334,7 @@ class Recorder:
             self.closed = True
             self._site = None
             try:
-                self.flush(last=True)
+                self.flush(last)
             finally:
                 self.frame = None
                 self._chain = None

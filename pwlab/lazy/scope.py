@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Token
 from types import FrameType
@@ -22,7 +22,7 @@ from ..ids import Source
 from . import _jax
 from .client import Client, ProgramRecord
 from .ops import SLICE_KEY
-from .places import Places, user_frame
+from .places import places_of, user_frame
 from .recorder import Recorder
 from .trace import active
 
@@ -39,6 +39,8 @@ class Scope:
       frame: the user's frame; its lines are reported.
       windows: run long records in parts while they are recorded.
       program: add to this program instead of opening one.
+      defer: hold what was recorded back when the scope is left (:meth:`pwlab.programs.Programs.run` dispatches it).
+      dry: nothing of it will ever run; needing a value in it is an error.
     """
 
     def __init__(
@@ -49,12 +51,18 @@ class Scope:
         frame: FrameType | None = None,
         windows: bool = True,
         program: ProgramRecord | None = None,
+        defer: bool = False,
+        dry: bool = False,
     ):
         self._client = client
         self._name = name
         self._slice = slice
         self._frame = frame
         self._windows = windows
+        self._defer = defer
+        self._dry = dry
+        #: How concrete arrays that are read from outside are cut up; None leaves them as they are (``--shard``).
+        self.shard: Callable[[Any], Any] | None = None
         self.program = program
         self.recorder: Recorder | None = None
         self._token: Token[Recorder | None] | None = None
@@ -64,10 +72,12 @@ class Scope:
         frame = self._frame or user_frame(sys._getframe(1)) or sys._getframe(1)
         self._frame = None
         if self.program is None:
-            places = Places(frame.f_code)
+            places = places_of(frame.f_code)
             source = places.source(max(frame.f_lasti, 0))
             self.program = self._client.open_program(self._name, source)
         self.recorder = Recorder(self._client, self.program, frame, self._windows)
+        self.recorder.defers, self.recorder.dry = self._defer, self._dry
+        self.recorder.shard = self.shard
         if self._slice is not None:
             self._placed = on(self._slice)
             self._placed.__enter__()
@@ -80,7 +90,7 @@ class Scope:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.leave()
+        self.leave(dispatch=not self._defer)
 
     def leave(self, dispatch: bool = True) -> None:
         """Ends the scope; what was recorded is dispatched, unless it is to be held."""
@@ -101,6 +111,8 @@ class Scope:
             self._placed.__exit__(None, None, None)
         if dispatch:
             recorder.close()
+        else:
+            recorder.hold()
 
     @property
     def source(self) -> Source | None:

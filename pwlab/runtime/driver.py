@@ -58,9 +58,11 @@ class Driver:
         self._ring = ring
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._alive: set[Task] = set()
+        self._ending = threading.Lock()
         self.signal = Signal()
-        #: Operations whose nodes have ended, of all that were ever submitted.
-        self.ended_parts = 0
+        #: Nodes that have ended, of all that were ever submitted, and the bytes of their results.
+        self.ended = 0
+        self.ended_bytes = 0
         self.crash: str | None = None
         self.closed = False
         self._thread = threading.Thread(target=self._run, name="pwlab-driver", daemon=True)
@@ -159,18 +161,32 @@ class Driver:
             self._handle(event)
 
     def _handle(self, event: Event) -> Sequence[Fact]:
-        instructions, facts = self._controller.handle(event)
-        if facts:
-            self._ring.extend(facts)
-        for instruction in instructions:
-            self._backend.execute(instruction)
-        return facts
+        """Handles an event, and what follows from it at once; gives the facts of the event itself."""
+        events: list[Event] = [event]
+        first: Sequence[Fact] | None = None
+        for event in events:
+            instructions, facts = self._controller.handle(event)
+            if facts:
+                self._ring.extend(facts)
+            if first is None:
+                first = facts
+            for instruction in instructions:
+                answer = self._backend.execute(instruction)
+                if answer is not None:
+                    events.append(answer)
+        return first or ()
 
     def _settled(self, task: Task) -> None:
         """Called by the backend, from its threads, when a task's outputs are ready or failed."""
-        self._alive.discard(task)
-        self.ended_parts += task.parts
+        self._end(task)
         self.signal.notify()
+
+    def _end(self, task: Task) -> None:
+        with self._ending:  # tasks settle on several threads
+            if task in self._alive:
+                self._alive.discard(task)
+                self.ended += 1
+                self.ended_bytes += task.nbytes
 
     def _crashed(self, item: Any, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error)).strip()
@@ -183,7 +199,6 @@ class Driver:
             for buffer in task.outputs:
                 if not buffer.settled:
                     buffer.settle(failure)
-            self._alive.discard(task)
-            self.ended_parts += task.parts
+            self._end(task)
         self.signal.notify()
 

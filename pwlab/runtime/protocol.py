@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..events import Event, Instruction, IslandSpec, NodeKind
 from ..ids import NodeId, Source
-from .buffers import Buffer
+from .buffers import Buffer, Failure
 
 
 class Computation:
@@ -51,9 +51,11 @@ class Task:
         "context",
         "devices",
         "executable",
+        "failure",
         "inputs",
         "kind",
         "name",
+        "nbytes",
         "node",
         "outputs",
         "parts",
@@ -83,6 +85,7 @@ class Task:
         #: Buffers, JAX arrays, NumPy arrays, or for a host node any object.
         self.inputs = inputs
         self.outputs = outputs
+        self.nbytes = sum(b.nbytes for b in outputs)
         self.spread = spread
         self.source = source
         self.parts = parts
@@ -92,10 +95,12 @@ class Task:
         self.context = context
         self.devices: tuple[Any, ...] = ()
         self.executable: Any = None
+        #: Why it failed, where the failure began with it; set by the backend before it settles.
+        self.failure: Failure | None = None
 
 
 class Backend(Protocol):
-    """Carries out what the controller decides.  ``execute`` returns at once; results come back as events."""
+    """Carries out what the controller decides.  Nothing here waits; results come back as events."""
 
     def islands(self) -> Sequence[IslandSpec]: ...
 
@@ -107,6 +112,8 @@ class Backend(Protocol):
         """Makes tasks known, before the controller hears of their nodes."""
         ...
 
-    def execute(self, instruction: Instruction) -> None: ...
+    def execute(self, instruction: Instruction) -> Event | None:
+        """Begins what the instruction says; gives the event that tells its end if that is known already."""
+        ...
 
     def close(self) -> None: ...

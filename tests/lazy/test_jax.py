@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -285,7 +285,7 @@ def methods(x: jax.Array) -> Any:
     return (
         [x.T, x.mT, x.real, x.imag, x.flatten(), x.ravel(), x.reshape(2, -1), x.transpose(1, 0), x.squeeze()],
         [x.sum(0), x.mean(), x.std(axis=1), x.var(), x.min(), x.max(), x.prod(), x.cumsum(1), x.argmax(), x.argmin(0)],
-        [x.any(), x.all(), x.copy(), x.dot(x.T), x.sort(), x.argsort(1), x.take(1), x.trace(), x.ptp(), x.swapaxes(0, 1)],
+        [x.any(), x.all(), x.copy(), x.dot(x.T), x.sort(), x.argsort(1), x.take(1), x.trace(), x.swapaxes(0, 1)],
         [x.conj(), x.clip(0, 1), x.diagonal(), x.nonzero(), x.repeat(2), x.searchsorted(0.1) if x.ndim == 1 else None],
         [len(x), x.shape, x.ndim, x.size, x.dtype, x.nbytes, x.itemsize],
     )
@@ -296,7 +296,7 @@ def python_protocols(x: jax.Array) -> Any:
     return [
         bool(total > 0), int(n), float(total), complex(total), [10, 20, 30, 40][n], round(float(total), 2), f"{n:03d}",
         str(n), divmod(n, 2), list(range(n)), n in (3, 4), [float(v) for v in x[0]], {"a": float(total)}, int(x.shape[0]),
-        list(reversed(x[0, :2])), 0.5 in x, np.asarray(x).sum(), np.sum(x), np.float32(total), hex(n), min(x[0]), sum(x),
+        list(reversed(x[0, :2])), 0.5 in x[0], np.asarray(x).sum(), np.sum(x), np.float32(total), hex(n), min(x[0]), sum(x),
     ]  # fmt: skip
 
 
@@ -378,13 +378,18 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+#: These name a mesh of several devices.  What a scope made lies on one device of its slice, and JAX itself
+#: refuses to mix the two in a plain cell.
+ON_OTHER_DEVICES = {"shard_map", "set_mesh"}
+
+
 @pytest.fixture(params=CASES, ids=lambda name: name.replace(" ", "_"))
-def case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
-def test_a_scope_gives_what_jax_gives(session: pw.Session, case: Case) -> None:
-    expected = case(sample())
+def test_a_scope_gives_what_jax_gives(session: pw.Session, name: str) -> None:
+    case, expected = CASES[name], plain(name)
     settle(session)
     with pw.lazy():
         found = case(sample() * 1)
@@ -392,13 +397,23 @@ def test_a_scope_gives_what_jax_gives(session: pw.Session, case: Case) -> None:
     settle(session)
 
 
-def test_a_plain_cell_takes_what_a_scope_made(session: pw.Session, case: Case) -> None:
-    expected = case(sample())
+def test_a_plain_cell_takes_what_a_scope_made(session: pw.Session, name: str) -> None:
+    case, expected = CASES[name], plain(name)
     with pw.lazy():
         x = sample() * 1
+    if name in ON_OTHER_DEVICES:
+        with pytest.raises(ValueError, match="incompatible devices"):
+            case(x)
+        return
     found = case(x)
     assert not any(isinstance(leaf, pw.LazyTensor) for leaf in jax.tree.leaves(found) if leaf is not x)
     equal(expected, results(found))
+
+
+@cache
+def plain(name: str) -> Any:
+    """What JAX alone gives."""
+    return CASES[name](sample())
 
 
 def results(tree: Any) -> Any:

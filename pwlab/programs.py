@@ -1,0 +1,376 @@
+"""Programs by name: hold them back, run them, wait for them, take their values, and tell what went wrong.
+
+    s = pw.session()
+    with s.programs.scope("train", defer=True):     # recorded, and held back
+        loss = step(params, batch)
+    s.programs.run("train")                         # dispatched
+    s.programs.wait("train", timeout=60)
+
+A name stands for the newest program that has it.  ``%pw run | wait | result | reset`` are these calls.
+
+A program that is held back consists of the recorders of its cells, in order; each is a window of it.  A cell
+that reads what an earlier one of them made refers to it by its Ref, which becomes a buffer when that one
+is dispatched; so a value that somebody needs early takes with it just the cells that it depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from .errors import ComputationFailed, InternalError, NotDispatched, SessionClosed, UnknownName, WaitTimeout, nearest
+from .events import NodeState, ProgramEnded, Waited
+from .ids import Source
+from .ir.text import dump
+from .lazy import Client, LazyTensor, Scope
+from .lazy.client import ProgramRecord
+from .lazy.places import Places, here
+from .lazy.plan import graph_of, limits_of
+from .lazy.recorder import Window
+from .observe import FactRing, Recorder
+from .runtime import Failure
+from .runtime.clock import now
+
+if TYPE_CHECKING:
+    from .slices import Slices, VirtualSlice
+
+#: Seconds between two looks while a wait shows its progress.
+_LOOK = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a wait has come."""
+
+    #: Names of the programs that are waited for.
+    names: tuple[str, ...]
+    done: int
+    total: int
+    seconds: float
+
+    def __str__(self) -> str:
+        what = ", ".join(self.names[:3]) + (f" and {len(self.names) - 3} more" if len(self.names) > 3 else "")
+        return f"{what or 'pathways'} · {self.done:,} of {self.total:,} computations · {self.seconds:.1f} s"
+
+
+class Programs:
+    """The programs of one session, by name.
+
+    Args:
+      client: of the session.
+      slices: of the session.
+      ring: where the ends of programs are heard of.
+    """
+
+    def __init__(self, client: Client, slices: Slices, ring: FactRing):
+        self._client = client
+        self._slices = slices
+        self._ring = ring
+        self._recorder: Recorder | None = None
+        ring.observe(self._ended, ProgramEnded)
+
+    @property
+    def recorder(self) -> Recorder:
+        """All that the run said so far, folded; made when somebody looks for the first time."""
+        if self._recorder is None:
+            self._recorder = Recorder(self._ring)
+        return self._recorder
+
+    def _ended(self, fact: Any) -> None:
+        record = self._client.programs.get(fact.program)
+        if record is not None:
+            record.state = fact.state
+        self._client.driver.signal.notify()
+
+    # --- by name -----------------------------------------------------------------------------
+
+    def __iter__(self) -> Any:
+        return iter(list(self._client.programs.values()))
+
+    def names(self) -> list[str]:
+        """Names of the programs that are remembered, newest first."""
+        return list(dict.fromkeys(record.name for record in reversed(self._client.programs.values())))
+
+    def held(self) -> list[ProgramRecord]:
+        """Programs that wait for :meth:`run`."""
+        return [record for record in self if record.held]
+
+    def find(self, name: str) -> ProgramRecord:
+        """The newest program called ``name``; ``"4"`` and ``"Cell In[4]"`` mean ``"In[4]"``.
+
+        Raises:
+          UnknownName: none is; the nearest name is suggested.
+        """
+        wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
+        for record in reversed(self._client.programs.values()):
+            if record.name in wanted:
+                return record
+        known = self.names()
+        there = f"There are: {', '.join(known[:8])}" if known else "None has been recorded yet"
+        raise UnknownName(f"no program is called {name!r}{nearest(name, known)} {there}".replace("? There", "? There"))
+
+    # --- recording ----------------------------------------------------------------------------
+
+    def scope(
+        self,
+        name: str,
+        slice: VirtualSlice | None = None,
+        frame: FrameType | None = None,
+        defer: bool = False,
+        dry: bool = False,
+    ) -> Scope:
+        """A scope; with ``defer`` it adds to the program ``name`` that is held back, or begins one.
+
+        Args:
+          slice: for everything that names none.
+          frame: the user's frame; its lines are reported.
+          defer: hold the program back until :meth:`run`.
+          dry: nothing will ever run; see :meth:`show_and_drop`.
+        """
+        program = None
+        if defer:
+            program = next((r for r in reversed(self.held()) if r.name == name), None)
+        return Scope(self._client, name, slice, frame, not (defer or dry), program, defer=defer or dry, dry=dry)
+
+    def run(self, name: str) -> ProgramRecord:
+        """Dispatches a program that was held back; returns at once.
+
+        Raises:
+          UnknownName: no such program.
+          NotDispatched: it is not held back: it ran already.
+        """
+        record = self.find(name)
+        if not record.held:
+            raise NotDispatched(
+                f"program {record.name!r} has been dispatched already; run its cells again to record it anew, "
+                "with --defer to hold it back"
+            )
+        held, record.held = record.held, []
+        for recorder in held:
+            recorder.close(last=recorder is held[-1])
+        return record
+
+    # --- waiting -----------------------------------------------------------------------------------
+
+    def wait(
+        self,
+        name: str | ProgramRecord | None = None,
+        timeout: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        after: float | None = None,
+    ) -> None:
+        """Waits until a program has ended, or all that was dispatched.
+
+        Args:
+          timeout: seconds; None waits until the end.
+          progress: called now and then on this thread, once ``after`` seconds (the setting ``progress_after``)
+            have passed.
+
+        Raises:
+          UnknownName: no such program.
+          NotDispatched: it is held back, or still being recorded.
+          WaitTimeout: it had not ended in time; it goes on.
+          ComputationFailed: a computation of it failed, and that was not told before.
+        """
+        client = self._client
+        if name is None:
+            records = [record for record in self if record.closed and record.state is None]
+            ready = lambda: client.idle and all(r.state is not None for r in records)  # noqa: E731
+        else:
+            record = self._dispatched(name)
+            records = [record]
+            ready = lambda: record.state is not None  # noqa: E731
+        after = client.config.progress_after if after is None else after
+        began = now()
+        try:
+            ended = self._until(ready, records, timeout, progress, began, after)
+        finally:
+            spent = now() - began
+            what = f"wait for {records[0].name}" if name is not None else "wait for all"
+            client.driver.facts(Waited(began, spent, what, here()))
+        if not ended:
+            raise WaitTimeout(self._late(records, timeout or 0.0))
+        for record in records:
+            self._raise(record, untold=True)
+
+    def result(self, name: str, timeout: float | None = None) -> Any:
+        """The value of a program's last expression, with ``jax.Array`` for its tensors.
+
+        Raises:
+          UnknownName: no such program, or its cell ended without a value.
+          NotDispatched: it is held back, or still being recorded.
+          WaitTimeout: it is still running after ``timeout`` seconds.
+          ComputationFailed: what computes the value failed.
+        """
+        record = self._dispatched(name)
+        if record.result is None:
+            self.wait(record, timeout)
+            self._raise(record)
+            raise UnknownName(
+                f"program {record.name!r} has no value: its cell does not end with an expression. Put what you want "
+                "on its last line"
+            )
+        deadline = None if timeout is None else now() + timeout
+
+        def value(leaf: Any) -> Any:
+            if not isinstance(leaf, LazyTensor):
+                return leaf
+            return leaf.result(None if deadline is None else max(0.0, deadline - now()))
+
+        try:
+            return jax.tree.map(value, record.result, is_leaf=lambda leaf: isinstance(leaf, LazyTensor))
+        except WaitTimeout:
+            raise WaitTimeout(self._late([record], timeout or 0.0)) from None
+
+    def progress(self, records: Sequence[ProgramRecord], seconds: float = 0.0) -> Progress:
+        """How many computations of these programs have ended."""
+        done = total = 0
+        with self.recorder.reading() as (model, _):
+            for record in records:
+                view = model.programs.get(record.id)
+                if view is not None:
+                    total += view.nodes
+                    done += sum(n for state, n in view.counts.items() if state.ended)
+        return Progress(tuple(record.name for record in records), done, total, seconds)
+
+    def _dispatched(self, name: str | ProgramRecord) -> ProgramRecord:
+        record = self.find(name) if isinstance(name, str) else name
+        if record.held:
+            raise NotDispatched(
+                f"program {record.name!r} is held back and has not run; dispatch it with `%pw run {record.name}`"
+            )
+        if not record.closed:
+            raise NotDispatched(f"program {record.name!r} is still being recorded; wait for it in the next cell")
+        return record
+
+    def _until(
+        self,
+        ready: Callable[[], bool],
+        records: Sequence[ProgramRecord],
+        timeout: float | None,
+        progress: Callable[[Progress], None] | None,
+        began: float,
+        after: float,
+    ) -> bool:
+        driver = self._client.driver
+        over = lambda: ready() or driver.closed or driver.crash is not None  # noqa: E731
+        while True:
+            spent = now() - began
+            left = None if timeout is None else max(0.0, timeout - spent)
+            step = left
+            if progress is not None:
+                pause = _LOOK if spent >= after else after - spent
+                step = pause if left is None else min(left, pause)
+            if driver.signal.wait_for(over, step):
+                break
+            if left is not None and timeout is not None and now() - began >= timeout:
+                return False
+            if progress is not None and now() - began >= after:
+                progress(self.progress(records, now() - began))
+        if not ready():
+            if driver.crash is not None:
+                raise InternalError(driver.crash)
+            raise SessionClosed("the session was stopped while programs were running; start again with %pw start")
+        return True
+
+    def _late(self, records: Sequence[ProgramRecord], timeout: float) -> str:
+        so_far = self.progress(records)
+        name = repr(records[0].name) if len(records) == 1 else f"{len(records)} programs"
+        are, go, it = ("is", "goes", "it") if len(records) == 1 else ("are", "go", "them")
+        again = f" {records[0].name}" if len(records) == 1 else ""
+        return (
+            f"{'program ' if len(records) == 1 else ''}{name} {are} still running after {timeout:g} s: {so_far.done:,} of "
+            f"{so_far.total:,} computations are done. {it.capitalize() if it == 'it' else 'They'} {go} on; wait again "
+            f"with `%pw wait{again}`"
+        )
+
+    # --- what went wrong -----------------------------------------------------------------------------
+
+    def take_untold(self) -> list[Failure]:
+        """Failures that nobody has heard of yet, the first cause of each; they count as told from now on."""
+        untold = [f for _, f in list(self._client.driver.failures) if not (f.told or f.cancelled or f.closed)]
+        for failure in untold:
+            failure.told = True
+        return untold
+
+    def _raise(self, record: ProgramRecord, untold: bool = False) -> None:
+        """Raises what made a program fail; with ``untold`` only if nobody has heard of it."""
+        if record.state is not NodeState.FAILED:
+            return
+        with self.recorder.reading() as (model, _):
+            bad = [n for n in model.nodes_of(record.id) if n.state is NodeState.FAILED]
+            causes = {n.spec.id if n.cause is None else n.cause for n in bad}
+            text = bad[0].error if bad else "a computation failed"
+        found = [f for node, f in list(self._client.driver.failures) if node in causes]
+        for failure in found:
+            if not (untold and failure.told):
+                raise self._client.error_of(failure)
+        if not found and not untold:
+            raise ComputationFailed(f"program {record.name!r} failed: {text}", cause=text)
+
+    # --- forgetting -------------------------------------------------------------------------------------
+
+    def forget(self, name: str | None = None) -> list[str]:
+        """Forgets a program, or all: what is held back is dropped, and their results are let go.
+
+        What runs goes on, and tensors that the user holds stay.
+
+        Returns:
+          The names that were forgotten.
+        """
+        gone = [self.find(name)] if name is not None else [r for r in self if r.closed or r.held]
+        for record in gone:
+            self._drop(record, "dropped by `%pw reset` before it ran; run its cells again")
+        return [record.name for record in gone]
+
+    def _drop(self, record: ProgramRecord, why: str) -> None:
+        held, record.held = record.held, []
+        for recorder in held:
+            self._client.discard(recorder, why)
+        record.result = None
+        self._client.programs.pop(record.id, None)
+
+    # --- as text --------------------------------------------------------------------------------------------
+
+    def text(self, name: str | ProgramRecord) -> str:
+        """The nodes of a program, one a line, with slice, type, bytes, cell and line."""
+        record = self.find(name) if isinstance(name, str) else name
+        names = self._slices.names
+        parts: list[str] = []
+        for recorder in record.held:
+            window = recorder.window
+            live = tuple(i for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone)
+            parts.append(dump(self._planned(window, live), record.name, "assign", names, _Lines(window.places)))
+        for plan, _, places in record.windows:
+            parts.append(dump(plan.program, record.name, "assign", names, _Lines(places)))
+        return "\n".join(parts) or f"program {record.name} · nothing recorded"
+
+    def show_and_drop(self, record: ProgramRecord) -> str:
+        """The text of a program that was recorded dry; its tensors say so when they are used."""
+        text = self.text(record)
+        self._drop(record, "only shown by --dry-run, which runs nothing; run its cell again without --dry-run")
+        return text
+
+    def _planned(self, window: Window, live: tuple[int, ...]) -> Any:
+        from .ir import lower
+
+        client, default = self._client, self._slices.default.id
+        graph = graph_of(window, live, client.planner.places(window), default)
+        return lower(graph, self._slices.devices, limits_of(client.config))
+
+
+class _Lines(Sequence[Source | None]):
+    """A cell's places by instruction offset, as :func:`pwlab.ir.text.dump` asks for them."""
+
+    def __init__(self, places: Places):
+        self._places = places
+
+    def __len__(self) -> int:
+        return 1 << 30
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._places.source(at)
