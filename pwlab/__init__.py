@@ -12,6 +12,7 @@ In a notebook: ``%load_ext pwlab``, then ``%%pathways`` at the top of a cell.
 from typing import Any
 
 from . import errors as errors
+from .functions import dump as dump
 from .functions import fetch as fetch
 from .functions import host as host
 from .functions import jit as jit
@@ -38,6 +39,7 @@ __all__ = [
     "LazyTensor",
     "Session",
     "VirtualSlice",
+    "dump",
     "errors",
     "fetch",
     "host",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar, overload
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .errors import PlacementError, WaitTimeout
@@ -75,7 +75,8 @@ def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = 
                     return fn(*args, **kwargs)
                 with _on(where):
                     return fn(*args, **kwargs)
-            with Scope(s.client, label, where, user_frame(sys._getframe(1))):
+            code = getattr(inspect.unwrap(fn), "__code__", None)
+            with Scope(s.client, label, where, user_frame(sys._getframe(1)), code=code):
                 return fn(*args, **kwargs)
 
         return call
@@ -133,7 +134,7 @@ def pmap(
         axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
 
         def place(axis: int | None, x: Any) -> Any:
-            x = jnp.asarray(x)
+            x = _array(x)
             if axis is None:
                 return x
             size = x.shape[axis] if x.ndim else 0
@@ -206,7 +207,12 @@ def shard(x: Any, spec: Any = None, slice: Where | None = None) -> Any:
     if isinstance(spec, str):
         spec = jax.sharding.PartitionSpec(spec)
     with one_call(s.client, "shard"):
-        return jax.tree.map(lambda leaf: _shard(s, jnp.asarray(leaf), spec, _slice_for(s, slice, leaf)), x)
+        return jax.tree.map(lambda leaf: _shard(s, _array(leaf), spec, _slice_for(s, slice, leaf)), x)
+
+
+def _array(x: Any) -> Any:
+    """An array as it is, anything else as NumPy makes one of it."""
+    return x if isinstance(x, (jax.Array, np.ndarray)) else np.asarray(x)
 
 
 def _slice_for(s: Session, slice: Where | None, x: Any) -> VirtualSlice:
@@ -237,6 +243,24 @@ def _shard(s: Session, x: Any, spec: Any, where: VirtualSlice) -> Any:
                 f"pad it to a multiple of {cut}, or leave that axis whole"
             )
     return transfer_p.bind(x, slice=int(where.id), spec=spec)
+
+
+def dump(program: str | Scope | None = None, after: str = "assign") -> str:
+    """A program as text: a line a node, with slice, type, bytes, and the cell and line that recorded it.
+
+    Args:
+      program: its name, or the scope that recorded it; the newest if not given.
+      after: the pass after which it is shown: ``prune``, ``place``, ``group``, ``transfer``, ``coalesce``, ``assign``.
+
+    Raises:
+      UnknownName: no such program or pass; the nearest name is suggested.
+    """
+    programs = session().programs
+    record = program.program if isinstance(program, Scope) else program
+    if record is None:
+        names = programs.names()
+        record = programs.find(names[0] if names else "")
+    return programs.text(record, after)
 
 
 # --- values -------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ import jax
 from .errors import ComputationFailed, InternalError, NotDispatched, SessionClosed, UnknownName, WaitTimeout, nearest
 from .events import NodeState, ProgramEnded, Waited
 from .ids import Source
-from .ir.text import dump
+from .ir import Graph, dump, lower
 from .lazy import Client, LazyTensor, Scope
 from .lazy.client import ProgramRecord
 from .lazy.places import Places, here
@@ -111,7 +111,7 @@ class Programs:
                 return record
         known = self.names()
         there = f"There are: {', '.join(known[:8])}" if known else "None has been recorded yet"
-        raise UnknownName(f"no program is called {name!r}{nearest(name, known)} {there}".replace("? There", "? There"))
+        raise UnknownName(f"no program is called {name!r}{nearest(name, known) or '.'} {there}")
 
     # --- recording ----------------------------------------------------------------------------
 
@@ -336,17 +336,29 @@ class Programs:
 
     # --- as text --------------------------------------------------------------------------------------------
 
-    def text(self, name: str | ProgramRecord) -> str:
-        """The nodes of a program, one a line, with slice, type, bytes, cell and line."""
+    def text(self, name: str | ProgramRecord, after: str = "assign") -> str:
+        """The nodes of a program, one a line, with slice, type, bytes, cell and line.
+
+        Args:
+          after: the pass after which it is shown; see :data:`pwlab.ir.PASSES`.
+
+        Raises:
+          UnknownName: no such program or pass.
+        """
         record = self.find(name) if isinstance(name, str) else name
-        names = self._slices.names
-        parts: list[str] = []
+        graphs: list[tuple[Graph, Places, list[int]]] = []
         for recorder in record.held:
             window = recorder.window
             live = tuple(i for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone)
-            parts.append(dump(self._planned(window, live), record.name, "assign", names, _Lines(window.places)))
-        for plan, _, places in record.windows:
-            parts.append(dump(plan.program, record.name, "assign", names, _Lines(places)))
+            positions = [at for _, _, at, _ in window.calls]
+            graphs.append((self._graph(window, live), window.places, positions))
+        for plan, positions, places in record.windows:
+            graphs.append((plan.program.graph, places, positions))
+        limits, names, devices = limits_of(self._client.config), self._slices.names, self._slices.devices
+        parts = [
+            dump(lower(graph, devices, limits, after), record.name, after, names, [places.source(at) for at in positions])
+            for graph, places, positions in graphs
+        ]
         return "\n".join(parts) or f"program {record.name} · nothing recorded"
 
     def show_and_drop(self, record: ProgramRecord) -> str:
@@ -355,22 +367,6 @@ class Programs:
         self._drop(record, "only shown by --dry-run, which runs nothing; run its cell again without --dry-run")
         return text
 
-    def _planned(self, window: Window, live: tuple[int, ...]) -> Any:
-        from .ir import lower
-
-        client, default = self._client, self._slices.default.id
-        graph = graph_of(window, live, client.planner.places(window), default)
-        return lower(graph, self._slices.devices, limits_of(client.config))
-
-
-class _Lines(Sequence[Source | None]):
-    """A cell's places by instruction offset, as :func:`pwlab.ir.text.dump` asks for them."""
-
-    def __init__(self, places: Places):
-        self._places = places
-
-    def __len__(self) -> int:
-        return 1 << 30
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._places.source(at)
+    def _graph(self, window: Window, live: tuple[int, ...]) -> Graph:
+        default = self._slices.default.id
+        return graph_of(window, live, tuple(map(self._client.planner.placed, window.args)), default)

@@ -18,6 +18,7 @@ from .events import Dispatch, SettingsChanged, SliceMapped, SliceRefused, SliceR
 from .ids import IdCounters, IslandId
 from .lazy import Client, RecordingTrace, install_hooks
 from .observe import FactRing
+from .programs import Programs
 from .runtime import Driver
 from .runtime.clock import now
 from .slices import Slices, VirtualSlice
@@ -35,7 +36,8 @@ class Session:
       config: the settings; change them while it runs.
       slices: the virtual slices, the first being the default.
       ring: the facts of the run.
-      client: programs and values.
+      client: what records and waits.
+      programs: programs by name: run, wait for, value of.
     """
 
     def __init__(self, machine: Machine, config: Config):
@@ -47,6 +49,7 @@ class Session:
         self.driver = Driver(Controller(), self.backend, self.ring)
         self.slices = Slices(machine.devices, machine.islands)
         self.client = Client(self.driver, self.ids, config, self.slices, _trace)
+        self.programs = Programs(self.client, self.slices, self.ring)
         self._lock = threading.Lock()
         self.started = now()
         self.driver.start()

@@ -108,4 +108,5 @@ def equal(left: Any, right: Any, exact: bool = False) -> None:
         if isinstance(a, jax.Array) and isinstance(b, jax.Array):
             assert a.weak_type == b.weak_type
         compare = np.testing.assert_array_equal if exact else np.testing.assert_allclose
-        compare(np.asarray(a), np.asarray(b), **({} if exact else {"rtol": 2e-5, "atol": 1e-5}))
+        close = {"rtol": 1e-12} if np.asarray(a).dtype == np.float64 else {"rtol": 2e-5, "atol": 1e-5}
+        compare(np.asarray(a), np.asarray(b), **({} if exact else close))

@@ -8,7 +8,8 @@ computations are prepared in the order in which they feed each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -16,6 +17,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ..runtime import Buffer, Computation, Task
+
+_WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 
 
 class Executable:
@@ -73,10 +76,6 @@ def _compile(computation: Computation, inputs: list[Any], spread: bool, devices:
         ]
     else:
         shardings = [SingleDeviceSharding(devices[0])] * len(inputs)
-    specs = [
-        jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s, weak_type=getattr(a, "weak_type", False))
-        for a, s in zip(computation.in_avals, shardings, strict=True)
-    ]
 
     def run(*values: Any) -> list[Any]:
         return list(computation.fn(*values))
@@ -87,9 +86,26 @@ def _compile(computation: Computation, inputs: list[Any], spread: bool, devices:
     else:  # nothing says where it runs, so the results do
         target = everywhere if spread else SingleDeviceSharding(devices[0])
         jitted = jax.jit(run, out_shardings=target)
-    compiled = jitted.lower(*specs).compile()
+    wide = any(str(a.dtype) in _WIDE for a in computation.in_avals)
+    with jax.enable_x64(True) if wide else nullcontext():  # else JAX would make these types 32-bit ones
+        specs = [
+            jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s, weak_type=getattr(a, "weak_type", False))
+            for a, s in zip(computation.in_avals, shardings, strict=True)
+        ]
+        compiled = jitted.lower(*specs).compile()
     out = compiled.output_shardings
-    return Executable(compiled, shardings, out if isinstance(out, (list, tuple)) else [out], spread and len(devices) > 1)
+    call = _in_x64(compiled) if wide else compiled
+    return Executable(call, shardings, out if isinstance(out, (list, tuple)) else [out], spread and len(devices) > 1)
+
+
+def _in_x64(compiled: Any) -> Callable[..., Any]:
+    """Calls it in 64-bit mode, so that NumPy arguments keep their types."""
+
+    def call(*values: Any) -> Any:
+        with jax.enable_x64(True):
+            return compiled(*values)
+
+    return call
 
 
 def _identifier(name: str) -> str:

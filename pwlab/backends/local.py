@@ -209,7 +209,8 @@ class LocalBackend:
                         self._collective_slots.acquire()
                     results = self._call(task, values)
             except _InputFailed:
-                continue  # its own failure abandons this task too
+                self._post(NodeBroke(now(), task.node, "an input failed"))  # the controller knows why
+                continue
             except Exception as error:
                 if collective:
                     self._collective_slots.release()
@@ -290,6 +291,7 @@ class LocalBackend:
                     buffer.sharding = getattr(result, "sharding", None)
             jax.block_until_ready([b.array for b in task.outputs if isinstance(b.array, jax.Array)])
         except _InputFailed:
+            self._post(NodeBroke(now(), task.node, "an input failed"))
             return
         except BaseException as error:
             self._post(self._broke(task, error))
@@ -308,7 +310,11 @@ class LocalBackend:
 
     def _broke(self, task: Task, error: BaseException) -> NodeBroke:
         text = str(error).strip() or type(error).__name__
-        line = f"{type(error).__name__}: {text.splitlines()[0]}"
+        lines = text.splitlines()
+        if "Traceback (most recent call last)" in text:  # a callback's error, told by XLA: its end says what it was
+            line = lines[-1].strip()
+        else:
+            line = f"{type(error).__name__}: {lines[0]}"
         self._failures[task.node] = Failure(task.name, line, task.source, error)
         return NodeBroke(now(), task.node, line)
 
@@ -322,6 +328,8 @@ class LocalBackend:
             self._failures[instruction.cause] = failure
         while len(self._failures) > 1000:
             del self._failures[next(iter(self._failures))]
+        if instruction.node == instruction.cause:
+            task.failure = failure
         for buffer in task.outputs:
             buffer.settle(failure)
         self._launched.notify()

@@ -94,7 +94,7 @@ class Call:
     op: Op
     inputs: tuple[int, ...]
     first: int
-    #: Where the cell was, for :attr:`Graph.sources`.
+    #: Its position in the record.
     at: int = -1
 
     @property
@@ -145,6 +145,7 @@ class Node:
       reads: what each of ``params`` is fetched from: the same value, or its transferred copy.
       params: values from outside, as the calls name them.
       writes: values that others read or the user holds.
+      at: position in the record of its first call, or of the call that an inserted transfer is for.
       level: longest path from the program's beginning; every edge goes to a higher level.
     """
 

@@ -31,6 +31,7 @@ from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
 from ..runtime import Buffer, Driver, Failure, Task
 from ..runtime.clock import now
 from . import _jax
+from ..runtime.interrupts import without_interrupts
 from .describe import TensorInfo, parts_of, preview_of
 from .ops import OpTable
 from .plan import Plan, Planner, limits_of, pack
@@ -121,11 +122,13 @@ class Client:
         if recorder.defers:
             window.args = [self._late(a) if isinstance(a, Ref) else a for a in window.args]
         live = [(i, ref) for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone]
-        try:
-            self._dispatch(recorder.program, window, live, last)
-        except BaseException as error:
-            self._abandon(live, error)
-            raise
+        with without_interrupts():
+            try:
+                self._dispatch(recorder.program, window, live, last)
+            except BaseException as error:
+                self._abandon(live, error)
+                raise
+        self._hold_back()
 
     def _late(self, ref: Ref) -> Buffer:
         """The buffer of a tensor that was held back when a held-back cell read it."""
@@ -178,7 +181,7 @@ class Client:
             with self._lock:
                 self._instantiate(plan, window, alive, program, specs, tasks)
             program.plans.add(id(plan))
-            program.windows.append((plan, window.positions, window.places))
+            program.windows.append((plan, [at for _, _, at, _ in window.calls], window.places))
             del program.windows[:-_KEEP_WINDOWS]
         program.nodes += len(specs)
         program.closed = last
@@ -187,7 +190,6 @@ class Client:
         self.driver.submit(
             NodesSubmitted(now(), program.id, program.name, tuple(specs), last, source=program.source), tasks
         )
-        self._hold_back()
 
     @property
     def idle(self) -> bool:
@@ -222,7 +224,7 @@ class Client:
         for step in plan.steps:
             node = step.node
             id = self._ids.node()
-            source = window.places.source(node.at)
+            source = window.places.source(window.calls[node.at][2])
             writes = node.writes
             outputs: list[Buffer] = []
             pinned: list[BufferId] = []

@@ -217,7 +217,7 @@ def _classify(
     if primitive is _jax.jit_p:
         if _is_users(params["jaxpr"]):
             return OpKind.COMPUTATION, params["name"]
-        return OpKind.PRIMITIVE, params["name"]
+        return OpKind.PRIMITIVE, params["name"].lstrip("_")
     if effects and not _only_unobservable(effects):
         return OpKind.COMPUTATION, primitive.name
     return OpKind.PRIMITIVE, primitive.name

@@ -78,8 +78,8 @@ class Planner:
         limits: Limits,
     ) -> Plan:
         """The plan for a window; made if its structure is new."""
-        places = tuple(map(self._placed, window.args))
-        key = (tuple(window.codes), live, places, default, limits)
+        places = tuple(map(self.placed, window.args))
+        key = (tuple([(op.id, codes, first) for op, codes, _, first in window.calls]), live, places, default, limits)
         plan = self._plans.get(key)
         if plan is None:
             graph = graph_of(window, live, places, default)
@@ -92,7 +92,7 @@ class Planner:
             self.made += 1
         return plan
 
-    def _placed(self, value: Any) -> Any:
+    def placed(self, value: Any) -> Any:
         """What a plan depends on of an argument beyond its type, which its operation knows."""
         if isinstance(value, Buffer):
             return (value.slice, value.spread)
@@ -134,14 +134,7 @@ class Planner:
 
 def graph_of(window: Window, live: Sequence[int], places: Sequence[Any], default: SliceId) -> Graph:
     """A window as a graph for the passes."""
-    calls: list[Call] = []
-    codes = window.codes
-    position = first = 0
-    for op, n, at in zip(window.calls, window.arities, window.positions, strict=True):
-        inputs = tuple(codes[position + 1 : position + 1 + n])
-        calls.append(Call(op, inputs, first, at))
-        position += 1 + n
-        first += len(op.results)
+    calls = [Call(op, codes, first, at) for at, (op, codes, _, first) in enumerate(window.calls)]
     arguments = tuple(
         Argument(_argument_type(value), *(place or (None, False)))
         for value, place in zip(window.args, places, strict=True)
@@ -178,11 +171,8 @@ def _avals(program: Program, window: Window) -> dict[int, Any]:
                 avals[~i] = _jax.typeof(arg)
             except TypeError:
                 continue  # an object of a host call
-    value = 0
-    for op in window.calls:
-        for aval in op.out_avals:
-            avals[value] = aval
-            value += 1
+    for op, _, _, first in window.calls:
+        avals.update(enumerate(op.out_avals, first))
     for copy, original in program.copies.items():
         avals[copy] = avals[original]
     return avals

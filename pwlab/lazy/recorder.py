@@ -18,6 +18,7 @@ A recorder belongs to one scope.  Other threads may ask it to flush, so it has a
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ import numpy as np
 
 from ..errors import InternalError, SessionClosed
 from . import _jax
-from .ops import Op, OpTable
+from .ops import Op, OpTable, transfer_p
 from .places import Places, places_of, turned, user_chain
 from .tensor import LazyTensor, Ref
 
@@ -47,13 +48,9 @@ class Window:
 
     __slots__ = (
         "args",
-        "arities",
         "calls",
-        "codes",
         "held",
-        "n_results",
         "places",
-        "positions",
         "recorder",
         "refs",
         "started",
@@ -62,17 +59,15 @@ class Window:
     def __init__(self, recorder: Recorder, places: Places):
         self.recorder = recorder
         self.places = places
-        self.calls: list[Op] = []
-        #: For each call its op's id and the codes of its inputs: what a plan is found by.
-        self.codes: list[int] = []
-        self.arities: list[int] = []
-        self.positions: list[int] = []
+        #: (operation, codes of its inputs, the cell's instruction offset, number of its first result).  One tuple a
+        #: call, put down last of all: a Ctrl-C in the middle of recording leaves no half of a call behind.
+        self.calls: list[tuple[Op, tuple[int, ...], int, int]] = []
         #: Arguments: ``jax.Array``, Buffer, NumPy array (a copy), Python scalar, or any object of a host call.
         self.args: list[Any] = []
         #: What the arguments come from, kept until the window is submitted: else their buffers could be freed before.
         self.held: list[Ref] = []
+        #: One a result, in the order of their numbers.
         self.refs: list[weakref.ref[Ref]] = []
-        self.n_results = 0
         self.started = 0.0
 
 
@@ -99,9 +94,11 @@ class Recorder:
         self.defers = False
         #: What it records will never run (``--dry-run``).
         self.dry = False
-        #: Gives for a concrete array the tensor that stands for it, cut up, or None (``--shard``).
-        self.shard: Callable[[Any], LazyTensor | None] | None = None
-        self._sharded: dict[int, tuple[Any, LazyTensor | None]] = {}
+        #: How a concrete array is cut up when it is read: parameters of the transfer, or None (``--shard``).
+        self.shard: Callable[[Any], dict[str, Any] | None] | None = None
+        self._sharded: dict[int, tuple[Any, LazyTensor]] = {}
+        #: The code of the function whose call this scope is, until its frame is found.
+        self.seek: CodeType | None = None
         self.closed = False
         self.window: Window
         self._argument_of: dict[int, int]
@@ -171,27 +168,25 @@ class Recorder:
             window.started = perf_counter()
         frame = self.frame
         at = frame.f_lasti if frame is not None else -1
-        window.calls.append(op)
-        window.codes.append(op.id)
-        window.codes.extend(codes)
-        window.arities.append(len(codes))
-        window.positions.append(at)
-        index = window.n_results
+        refs = window.refs
+        first = index = len(refs)
+        made: list[weakref.ref[Ref]] = []
         tensors: list[LazyTensor] = []
-        refs, trace, places, client = window.refs, self.trace, self.places, self.client
+        trace, places, client = self.trace, self.places, self.client
         for aval in op.out_avals:
             ref = Ref(window, index, places, at)
-            refs.append(weakref.ref(ref))
+            made.append(weakref.ref(ref))
             tensors.append(LazyTensor(trace, aval, ref, client))
             index += 1
-        window.n_results = index
+        refs += made
+        window.calls.append((op, tuple(codes), at, first))
         return tensors
 
     def _donate(self, op: Op, args: Sequence[Any]) -> None:
         for i in op.donates:
             a = args[i]
             if type(a) is LazyTensor:
-                a._ref.gone = f"donated to {op.name} at {self.places.source(self.window.positions[-1])}"
+                a._ref.gone = f"donated to {op.name} at {self.places.source(self.window.calls[-1][2])}"
 
     # --- arguments ----------------------------------------------------------------------
 
@@ -244,16 +239,22 @@ class Recorder:
         return ~slot
 
     def _cut_up(self, a: Any) -> Any:
-        """The tensor that stands for a concrete array in a scope that shards; the array itself if none does."""
+        """The tensor that stands for a concrete array in a scope that shards; the array itself if it stays whole."""
         known = self._sharded.get(id(a))
-        if known is None:
-            shard, self.shard = self.shard, None  # what it records is not itself to be cut up
-            assert shard is not None
-            try:
-                known = self._sharded[id(a)] = (a, shard(a))
-            finally:
-                self.shard = shard
-        return a if known[1] is None else known[1]
+        if known is not None:
+            return known[1]
+        assert self.shard is not None
+        params = self.shard(a)
+        if params is None:
+            return a
+        shard, self.shard = self.shard, None  # the transfer reads it as it is
+        try:
+            [cut] = self._append(*self._find(transfer_p, (a,), params))
+        finally:
+            self.shard = shard
+        if isinstance(a, jax.Array):  # a NumPy array may change until it is read again
+            self._sharded[id(a)] = (a, cut)
+        return cut
 
     # --- windows -------------------------------------------------------------------------
 
@@ -268,7 +269,20 @@ class Recorder:
         self._due_calls = self._size or max(1, config.window_nodes)
         self._due_seconds = config.window_ms / 1e3 * (50 if self._size else 1)
 
+    def _enter_function(self, code: CodeType) -> None:
+        """The scope is a call of a function: its own frame, now that it runs, is the one whose lines count."""
+        self.seek = None
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code is not code:
+            frame = frame.f_back
+        if frame is not None:
+            self.frame, self.places = frame, places_of(code)
+            self._site = (code, -1)
+            self._begin()
+
     def _maybe_cut(self) -> None:
+        if self.seek is not None:
+            self._enter_function(self.seek)
         if not self.windows or self.frame is None:
             return
         window = self.window

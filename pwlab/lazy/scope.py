@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Token
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..ids import Source
@@ -40,6 +40,7 @@ class Scope:
       windows: run long records in parts while they are recorded.
       program: add to this program instead of opening one.
       defer: hold what was recorded back when the scope is left (:meth:`pwlab.programs.Programs.run` dispatches it).
+      code: of the function whose call the scope is; its own lines are reported then.
       dry: nothing of it will ever run; needing a value in it is an error.
     """
 
@@ -53,7 +54,9 @@ class Scope:
         program: ProgramRecord | None = None,
         defer: bool = False,
         dry: bool = False,
+        code: CodeType | None = None,
     ):
+        self._code = code
         self._client = client
         self._name = name
         self._slice = slice
@@ -61,8 +64,8 @@ class Scope:
         self._windows = windows
         self._defer = defer
         self._dry = dry
-        #: How concrete arrays that are read from outside are cut up; None leaves them as they are (``--shard``).
-        self.shard: Callable[[Any], Any] | None = None
+        #: How concrete arrays that are read from outside are cut up (:func:`pwlab.specs.cutter`); set before entering.
+        self.shard: Callable[[Any], dict[str, Any] | None] | None = None
         self.program = program
         self.recorder: Recorder | None = None
         self._token: Token[Recorder | None] | None = None
@@ -78,6 +81,7 @@ class Scope:
         self.recorder = Recorder(self._client, self.program, frame, self._windows)
         self.recorder.defers, self.recorder.dry = self._defer, self._dry
         self.recorder.shard = self.shard
+        self.recorder.seek = self._code
         if self._slice is not None:
             self._placed = on(self._slice)
             self._placed.__enter__()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -19,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import InternalError, SessionClosed
 from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
-from ..ids import BufferId
+from ..ids import BufferId, NodeId
 from .buffers import Failure, Signal
 from .clock import now
 from .protocol import Backend, Task
@@ -63,6 +64,8 @@ class Driver:
         #: Nodes that have ended, of all that were ever submitted, and the bytes of their results.
         self.ended = 0
         self.ended_bytes = 0
+        #: The newest failures, each with the node that it began with; what depends on them is not listed.
+        self.failures: deque[tuple[NodeId, Failure]] = deque(maxlen=1000)
         self.crash: str | None = None
         self.closed = False
         self._thread = threading.Thread(target=self._run, name="pwlab-driver", daemon=True)
@@ -178,6 +181,8 @@ class Driver:
 
     def _settled(self, task: Task) -> None:
         """Called by the backend, from its threads, when a task's outputs are ready or failed."""
+        if task.failure is not None:
+            self.failures.append((task.node, task.failure))
         self._end(task)
         self.signal.notify()
 

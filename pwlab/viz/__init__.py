@@ -9,6 +9,7 @@ from .graph import Lane as Lane
 from .graph import PictureEdge as PictureEdge
 from .graph import PictureNode as PictureNode
 from .graph import picture as picture
+from .status import status as status
 from .summary import summary as summary
 from .svg import data_uri as data_uri
 from .svg import describe as describe
@@ -18,9 +19,7 @@ from .tables import islands_table as islands_table
 from .tables import programs_table as programs_table
 from .tables import render as render
 from .tables import waits_table as waits_table
-from .tensor import LazyInfo as LazyInfo
 from .tensor import lazy_html as lazy_html
 from .tensor import lazy_text as lazy_text
-from .tensor import short_dtype as short_dtype
 from .text import TEXT_LIMIT as TEXT_LIMIT
 from .text import graph_text as graph_text

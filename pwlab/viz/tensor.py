@@ -1,25 +1,17 @@
 """How a lazy tensor shows itself, from what is known without waiting for it.
 
 A ``repr`` must never dispatch, wait or fetch, so these functions take a
-:class:`LazyInfo`: plain metadata, and a preview only where the value is there
+:class:`~pwlab.lazy.describe.TensorInfo`: plain metadata, and a preview only where the value is there
 anyway.  A sharded tensor gets a small picture of which device holds which part.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
 
 from ..events import NodeState
-from ..ids import Source
+from ..lazy.describe import TensorInfo
 from .format import STATES, bytes_text, escape, one_line, ranges_text, source_text
-
-if TYPE_CHECKING:
-    from ..lazy.describe import TensorInfo
-
-    #: The lazy layer gathers the same fields; it is not imported, since it needs JAX.
-    Info: TypeAlias = "LazyInfo | TensorInfo"
 
 #: Middle tones that read on light and dark, with white on them.
 _BADGE = {
@@ -39,51 +31,12 @@ _WORDS = {style.word: state for state, style in STATES.items()} | {
 _PARTS = ("#3b82c4", "#2f9e78", "#b7791f", "#9461b8", "#c2565f", "#4d7c8a", "#7d8b2f", "#a8577e")
 
 
-@dataclass(frozen=True, slots=True)
-class LazyInfo:
-    """What is known of a lazy tensor.
-
-    Attributes:
-      dtype: JAX's name or its short form, ``float32`` or ``f32``, ``key<fry>``.
-      state: a word for people: recorded, waiting, queued, running, ready, failed, cancelled, released.
-      spread: whether it is sharded over the devices of its slice.
-      spec: the sharding in words, such as ``P('d')``.
-      nbytes: size of the whole value, counted once.
-      preview: a few numbers, only where the value is there.
-      error: why it will never be there, one line.
-      grid: into how many parts each dimension is cut, ``(4, 1)``.
-      holders: for each part, in row-major order, the devices that hold it.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    slice: str = ""
-    state: str = "recorded"
-    source: Source | None = None
-    spread: bool = False
-    spec: str = ""
-    nbytes: int = 0
-    preview: str | None = None
-    error: str = ""
-    grid: tuple[int, ...] = ()
-    holders: tuple[tuple[int, ...], ...] = ()
-
-
-def short_dtype(name: str) -> str:
-    """JAX's short names: ``float32`` is f32, ``bfloat16`` bf16, ``uint8`` u8; ``key<fry>`` and bool stay."""
-    if name.startswith("key<"):
-        return name
-    for long, short in (("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
-        name = name.replace(long, short)
-    return name
-
-
-def shape_text(info: Info) -> str:
+def shape_text(info: TensorInfo) -> str:
     """``f32[8,128]``."""
-    return f"{one_line(short_dtype(info.dtype), 24)}[{','.join(map(str, info.shape))}]"
+    return f"{one_line(info.dtype, 24)}[{','.join(map(str, info.shape))}]"
 
 
-def lazy_text(info: Info) -> str:
+def lazy_text(info: TensorInfo) -> str:
     """``LazyTensor f32[8,128] · slice a · queued · Cell In[4]:2``; with a preview if it is there."""
     parts = [f"LazyTensor {shape_text(info)}"]
     if info.slice:
@@ -97,7 +50,7 @@ def lazy_text(info: Info) -> str:
     return f"{text}\n{info.preview[:2000]}" if info.preview is not None else text
 
 
-def lazy_html(info: Info) -> str:
+def lazy_html(info: TensorInfo) -> str:
     """The same as HTML, with a picture of the sharding; everything escaped, no scripts, no ids."""
     tone = _BADGE[_WORDS.get(info.state, NodeState.WAITING)]
     glyph = STATES[_WORDS.get(info.state, NodeState.WAITING)].glyph
@@ -136,7 +89,7 @@ def lazy_html(info: Info) -> str:
     return "".join(parts)
 
 
-def sharding_svg(info: Info, most: int = 256) -> str:
+def sharding_svg(info: TensorInfo, most: int = 256) -> str:
     """A grid of the parts with the devices that hold each; empty where that is not known.
 
     The two dimensions that are cut most are drawn; of further ones the first part.

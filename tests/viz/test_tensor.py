@@ -8,33 +8,25 @@ from xml.etree import ElementTree
 import pytest
 
 from pwlab.ids import Source
-from pwlab.viz import LazyInfo, lazy_html, lazy_text, short_dtype
+from pwlab.lazy import TensorInfo
+from pwlab.viz import lazy_html, lazy_text
 
 from .test_svg import NASTY
 
 HERE = Source("Cell In[4]", 2, "y = x @ w")
 
 
-@pytest.mark.parametrize(
-    ("long", "short"),
-    [("float32", "f32"), ("bfloat16", "bf16"), ("int32", "i32"), ("uint8", "u8"), ("bool", "bool"),
-     ("complex64", "c64"), ("key<fry>", "key<fry>"), ("float8_e4m3fn", "f8_e4m3fn"), ("f32", "f32")],
-)  # fmt: skip
-def test_dtypes_are_written_as_jax_does(long: str, short: str) -> None:
-    assert short_dtype(long) == short
-
-
 def test_the_text_form() -> None:
-    info = LazyInfo("float32", (8, 128), "a", "queued", HERE)
+    info = TensorInfo("f32", (8, 128), "a", "queued", HERE)
     assert lazy_text(info) == "LazyTensor f32[8,128] · slice a · queued · Cell In[4]:2"
-    ready = LazyInfo("float32", (), "a", "ready", preview="3.0")
+    ready = TensorInfo("f32", (), "a", "ready", preview="3.0")
     assert lazy_text(ready) == "LazyTensor f32[] · slice a · ready\n3.0"
-    failed = LazyInfo("float32", (), "a", "failed", error="out of memory", preview="3.0")
+    failed = TensorInfo("f32", (), "a", "failed", error="out of memory", preview="3.0")
     assert lazy_text(failed).endswith("failed\nout of memory")
 
 
 def test_a_sharded_tensor_shows_who_holds_what() -> None:
-    info = LazyInfo("float32", (8, 128), "a", "running", HERE, True, "P('x', 'y')", 4096, grid=(2, 2),
+    info = TensorInfo("f32", (8, 128), "a", "running", HERE, True, "P('x', 'y')", 4096, grid=(2, 2),
                     holders=((0, 1), (2, 3), (4, 5), (6, 7)))  # fmt: skip
     text = lazy_html(info)
     assert re.findall(r"<text[^>]*>([^<]*)</text>", text) == ["0–1", "2–3", "4–5", "6–7"]
@@ -46,7 +38,7 @@ def test_a_sharded_tensor_shows_who_holds_what() -> None:
     [((4,), 4, 4), ((1, 4, 1), 4, 4), ((2, 2, 2), 8, 4), ((), 1, 0), ((4,), 3, 0), ((1024,), 1024, 0)],
 )
 def test_grids_of_other_shapes(grid: tuple[int, ...], count: int, seen: int) -> None:
-    info = LazyInfo("float32", (8,) * len(grid), spread=True, grid=grid,
+    info = TensorInfo("f32", (8,) * len(grid), spread=True, grid=grid,
                     holders=tuple((d,) for d in range(count)))  # fmt: skip
     assert lazy_html(info).count("<rect") == seen
 
@@ -55,7 +47,7 @@ def test_grids_of_other_shapes(grid: tuple[int, ...], count: int, seen: int) -> 
 def test_everything_is_escaped(name: str) -> None:
     source = Source(name, 1, name)
     for error in ("", name):
-        info = LazyInfo(name, (1,), name, name, source, True, name, 1, name, error, (1,), ((0,),))
+        info = TensorInfo(name, (1,), name, name, source, True, name, 1, name, error, (1,), ((0,),))
         text = lazy_html(info)
         ElementTree.fromstring(text)
         assert "<script" not in text and len(text) < 20_000

@@ -1,0 +1,208 @@
+"""``%%pathways``: a cell whose JAX is recorded as one program, and runs in the background.
+
+:class:`PathwaysCell` is the context manager that such a cell's body runs in; see :mod:`pwlab_magics.transformer` for how
+it comes there.  A script writes ``with pw.session().programs.scope("train"):``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+import pwlab as pw
+from pwlab.config import noninteractive
+from pwlab.lazy import Scope
+from pwlab.specs import cutter, parse_spec
+
+from .output import ProgressLine
+from .parsers import Parser, seconds
+
+if TYPE_CHECKING:
+    from .extension import Extension
+
+#: Pathways cells that are running, innermost last.  They nest where one calls ``run_cell_magic``.
+running: list[PathwaysCell] = []
+
+HELP = """\
+Runs the cell as a Pathways program: what JAX does in it is recorded and runs in the background, on the session's
+islands.  The cell returns at once, with tensors that wait when their value is needed.
+
+    %%pathways -s a
+    y = jnp.sin(x) @ w
+    y
+
+The first pathways cell starts a session with the defaults, unless `%pw start` or `pw.start(...)` did.  Everything else
+works as in any cell: await, other magics (%%time above or below), tracebacks, Ctrl-C, and the last expression is
+displayed."""
+
+EPILOG = """\
+examples:
+  %%pathways -b --timeout 60          wait at the end of the cell, at most a minute
+  %%pathways -p train --defer         hold the cell back; `%pw run train` runs all that were held back under this name
+  %%pathways --shard d                cut the arrays that the cell reads along their first axis, over all devices
+  %%pathways --dry-run                show the program that the cell makes, run nothing
+
+In a script: `with pw.lazy(...):`, or `with pw.session().programs.scope("train", defer=True):`."""
+
+
+def make_parser() -> Parser:
+    """The flags of ``%%pathways``."""
+    parser = Parser("%%pathways", HELP, epilog=EPILOG)
+    add = parser.add_argument
+    add("-s", "--slice", metavar="SLICE", help="where things run that name no slice; `%%pw slices` lists them")
+    add("--shard", metavar="SPEC", help="cut arrays that the cell reads from outside, where they divide: d, None,d or P('d', None)")
+    add("-p", "--program", metavar="NAME", help="name of the program, for %%pw graph, run, wait and result; In[4] if not given")
+    block = parser.add_mutually_exclusive_group()
+    block.add_argument("-b", "--block", action="store_true", help="wait at the end of the cell until it has run")
+    block.add_argument("-a", "--noblock", action="store_true", help="return at once (the default)")
+    add("--progress-after", type=seconds, metavar="S", help="show progress of -b after so many seconds (default 2)")
+    add("--timeout", type=seconds, metavar="S", help="wait at most so many seconds with -b")
+    add("--defer", action="store_true", help="hold the cell back until `%%pw run NAME`; needs -p")
+    add("-o", "--out", metavar="NAME", help="put the value of the last expression into this variable")
+    add("--dry-run", action="store_true", help="show the program and run nothing")
+    return parser
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raises UsageError where flags do not go together or a value is no such."""
+    fail = make_parser().error
+    if args.defer and not args.program:
+        fail("--defer gathers cells under a name; give one with -p NAME")
+    for other in ("block", "dry_run"):
+        if args.defer and getattr(args, other):
+            fail(f"--defer and --{other.replace('_', '-')} exclude each other")
+    if args.dry_run and args.block:
+        fail("--dry-run runs nothing, so there is nothing to wait for with --block")
+    if args.timeout is not None and not args.block:
+        fail("--timeout is for --block; add -b")
+    if args.out is not None and not args.out.isidentifier():
+        fail(f"-o takes the name of a variable, not {args.out!r}")
+
+
+class PathwaysCell:
+    """One run of a pathways cell, as a context manager."""
+
+    def __init__(self, extension: Extension, args: argparse.Namespace):
+        self._extension = extension
+        self._args = args
+        self._scope: Scope | None = None
+        self._value: Any = None
+        self._shows = False
+        #: The innermost running cell (of ``%%capture`` and the like) when it began.
+        self.info = extension.innermost
+
+    def __enter__(self) -> PathwaysCell:
+        frame = sys._getframe(1)
+        args = self._args
+        if running and _is_bare(args) and pw.session().client.recording():
+            running.append(self)  # a part of the cell around it
+            return self
+        try:
+            session = pw.session()
+            where = session.slices.find(args.slice) if args.slice else None
+            shard = cutter(parse_spec(args.shard), where or session.slices.default) if args.shard else None
+        except (pw.errors.PwlabError, ValueError) as error:
+            raise UsageError(f"%%pathways: {error}") from None
+        name = args.program or self._extension.program_name(frame)
+        scope = session.programs.scope(name, where, frame, args.defer, args.dry_run)
+        scope.shard = shard
+        self._shows = self._extension.is_cell(frame)
+        scope.__enter__()
+        self._scope = scope
+        running.append(self)
+        return self
+
+    def hand_over(self, value: Any) -> None:
+        """Takes the value of the cell's last expression."""
+        self._value = value
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        __tracebackhide__ = True
+        if self in running:
+            del running[running.index(self) :]
+        scope, self._scope = self._scope, None
+        args = self._args
+        if scope is not None:
+            scope.leave(dispatch=not (args.defer or args.dry_run))
+        if error is not None or kind is not None:
+            if scope is not None and args.dry_run:
+                pw.session().programs.show_and_drop(scope.program)
+            return
+        if scope is not None:
+            self._after(scope)
+        if args.out:
+            self._extension.shell.user_ns[args.out] = self._value
+        if self._value is not None and self._shows:
+            sys.displayhook(self._value)
+
+    def _after(self, scope: Scope) -> None:
+        """What the flags ask for once the cell was recorded."""
+        args, programs, record = self._args, pw.session().programs, scope.program
+        assert record is not None
+        record.result = self._value
+        if args.dry_run:
+            print(programs.show_and_drop(record))
+        elif args.defer:
+            n = len(record.held)
+            print(f"program {record.name}: {n} cell{'s' * (n > 1)} held back; `%pw run {record.name}` runs "
+                  f"{'them' if n > 1 else 'it'}")  # fmt: skip
+        elif args.block:
+            with ProgressLine(self._extension.shell, not noninteractive()) as line:
+                programs.wait(record, args.timeout, line.show, args.progress_after)
+
+    def __repr__(self) -> str:
+        return "%pathways begins a pathways cell: put it, or %%pathways, on the first line"
+
+
+def hand_over(value: Any) -> None:
+    """Called by a pathways cell with the value of its last expression."""
+    running[-1].hand_over(value)
+
+
+def close_left(info: Any) -> None:
+    """Ends the pathways cells that an interrupt at a bad moment left open in the cell ``info``."""
+    for cell in reversed([cell for cell in running if cell.info is info]):
+        cell.__exit__(KeyboardInterrupt, None, None)
+
+
+def run_from_code(extension: Extension, args: argparse.Namespace, text: str) -> Any:
+    """``ip.run_cell_magic("pathways", ...)``: runs ``text`` and gives the value of its last expression.
+
+    Errors come to the caller.  What IPython runs itself never comes here: it is rewritten before.
+    """
+    shell = extension.shell
+    source = shell.transform_cell(text)
+    name = shell.compile.cache(source, shell.execution_count, raw_code=text)
+    tree = shell.compile.ast_parse(source, filename=name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    namespace = shell.user_ns
+    cell = _FromCode(extension, args)
+    namespace_frame_code = "__pw_cell__.__enter__()\n"
+    del namespace_frame_code
+    with cell:
+        exec(compile(tree, name, "exec"), namespace)
+        if last is not None:
+            cell.hand_over(eval(compile(ast.Expression(last.value), name, "eval"), namespace))
+    return cell._value
+
+
+class _FromCode(PathwaysCell):
+    """A pathways cell whose value is given back, not shown."""
+
+
+def _is_bare(args: argparse.Namespace) -> bool:
+    """Whether no flag was given."""
+    return not any(value for key, value in vars(args).items() if key != "noblock")
+
+
+def cell_frame(namespace: dict[str, Any], frame: FrameType) -> FrameType:
+    """The frame of the cell that (indirectly) runs ``frame``: the first whose globals are the user's."""
+    found: FrameType | None = frame
+    while found is not None and found.f_globals is not namespace:
+        found = found.f_back
+    return found or frame

@@ -1,0 +1,105 @@
+"""``python -m pwlab demo``: runs the quickstart notebook and shows what ran where.
+
+The notebook is executed in a kernel of its own, cell by cell, then written as HTML under ``build/``; the
+summary of the run is asked of that kernel and shown in the terminal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_SUMMARY = """
+import pwlab as _pw
+from pwlab.viz import render as _render, summary as _summary
+with _pw.session().programs.recorder.reading() as (_model, _stats):
+    print(_render(_summary(_model, _stats), columns={columns}, colour={colour}))
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m pwlab", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo_parser = commands.add_parser("demo", help="run a notebook and show what ran where")
+    demo_parser.add_argument("notebook", nargs="?", type=Path, default=Path("notebooks/01_quickstart.ipynb"))
+    demo_parser.add_argument("--out", type=Path, default=Path("build"), help="folder for the HTML page")
+    args = parser.parse_args(argv)
+    return demo(args.notebook, args.out)
+
+
+def demo(notebook: Path, out: Path) -> int:
+    """Executes a notebook, writes it as HTML and prints the summary of its run."""
+    try:
+        import nbformat
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError
+        from nbconvert import HTMLExporter
+    except ImportError as error:
+        print(f"The demo needs {error.name}; install it with: pip install 'pwlab[lab]'", file=sys.stderr)
+        return 2
+    if not notebook.exists():
+        print(f"There is no notebook {notebook}; run this in the folder of the repository, or name one", file=sys.stderr)
+        return 2
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console()
+    book: Any = nbformat.read(notebook, as_version=4)
+    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    began = time.monotonic()
+    summary = ""
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(f"running {notebook.name}", total=len(code))
+        client = NotebookClient(
+            book,
+            timeout=600,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(notebook.parent)}},
+            on_cell_executed=lambda **_: progress.advance(bar),
+        )
+        try:
+            with client.setup_kernel():
+                for index, cell in enumerate(book.cells):
+                    client.execute_cell(cell, index)
+                width = min(console.width, 120)
+                text = _SUMMARY.format(columns=width, colour=console.is_terminal)
+                asked = nbformat.v4.new_code_cell(text)
+                book.cells.append(asked)
+                client.execute_cell(asked, len(book.cells) - 1)
+                book.cells.pop()
+                summary = "".join(o.get("text", "") for o in asked.outputs)
+        except CellExecutionError as error:
+            console.print(f"[red]A cell of {notebook} failed:[/]")
+            print(error, file=sys.stderr)
+            return 1
+    out.mkdir(parents=True, exist_ok=True)
+    page = out / f"{notebook.stem}.html"
+    page.write_text(HTMLExporter().from_notebook_node(book)[0], encoding="utf-8")
+    print(summary)
+    for line in _printed(code):
+        console.print(f"  [dim]{line}[/]", highlight=False)
+    console.print(f"\n{notebook} ran in {time.monotonic() - began:.1f} s")
+    console.print(f"The executed notebook: [bold]{page.resolve()}[/]", soft_wrap=True)
+    if shutil.which("jupyter-lab"):
+        console.print("Open it live with: [bold]make lab[/]")
+    return 0
+
+
+def _printed(cells: list[Any]) -> list[str]:
+    """The last line that each cell printed, so that results show beside the summary."""
+    lines: list[str] = []
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            text = output.get("text", "").strip() if output.get("output_type") == "stream" else ""
+            if text and len(text.splitlines()) == 1:
+                lines.append(text)
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
