@@ -30,7 +30,13 @@ def main() -> int:
     figures.append(Figure("loop_memory_mb", grown, 200, "MB", note="growth over those 100,000 calls"))
     thousand, ten_thousand = apart("cells_1000"), apart("cells_10000")
     figures.append(
-        Figure("cells_memory_mb", ten_thousand - thousand, 20, "MB", note="10,000 cells `x = x + 1` over 1,000 such")
+        Figure(
+            "cells_memory_mb",
+            ten_thousand - thousand,
+            20,
+            "MB",
+            note="10,000 cells `x = x + 1` over 1,000 such",
+        )
     )
     return report(figures)
 
@@ -161,7 +167,12 @@ def structures(steps: int = 1000) -> list[Figure]:
         raise AssertionError(f"the training loop did not learn: loss {final}")
     assert scope.program is not None
     return [
-        Figure("structures", len(scope.program.plans), 3, note=f"distinct plans in {steps} steps; final loss {final:.1e}"),
+        Figure(
+            "structures",
+            len(scope.program.plans),
+            3,
+            note=f"distinct plans in {steps} steps; final loss {final:.1e}",
+        ),
         Figure("structures_waits", waits, 0),
     ]
 
@@ -186,7 +197,13 @@ def import_overhead() -> Figure:
     once("import jax, pwlab")
     pairs = [(once("import jax, pwlab"), once("import jax")) for _ in range(7)]
     value = statistics.median(a - b for a, b in pairs)
-    return Figure("import_overhead_s", value, 0.3, "s", note=f"import jax alone {statistics.median(b for _, b in pairs):.2f} s")
+    return Figure(
+        "import_overhead_s",
+        value,
+        0.3,
+        "s",
+        note=f"import jax alone {statistics.median(b for _, b in pairs):.2f} s",
+    )
 
 
 def first_launch() -> tuple[float, float]:

@@ -49,7 +49,11 @@ def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int = 9) ->
         x, y = seconds(first), seconds(second)
         a.append(x if first is ours else y)
         b.append(y if first is ours else x)
-    return statistics.median(x / y for x, y in zip(a, b, strict=True)), statistics.median(a), statistics.median(b)
+    return (
+        statistics.median(x / y for x, y in zip(a, b, strict=True)),
+        statistics.median(a),
+        statistics.median(b),
+    )
 
 
 def resident_mb() -> float:
@@ -66,13 +70,29 @@ def report(figures: list[Figure]) -> int:
     width = max(len(f.name) for f in figures)
     for f in figures:
         mark = "ok  " if f.holds else "MISS"
-        print(f"{mark} {f.name:<{width}} {f.value:10.4g} {f.unit:<3} {f.sense} {f.limit:g}   {f.note}", file=sys.stderr)
+        print(
+            f"{mark} {f.name:<{width}} {f.value:10.4g} {f.unit:<3} {f.sense} {f.limit:g}   {f.note}",
+            file=sys.stderr,
+        )
     if args.json:
-        print(json.dumps({"machine": _machine(), "figures": {f.name: f.value for f in figures}, "notes": {f.name: f.note for f in figures if f.note}}))
+        print(
+            json.dumps(
+                {
+                    "machine": _machine(),
+                    "figures": {f.name: f.value for f in figures},
+                    "notes": {f.name: f.note for f in figures if f.note},
+                }
+            )
+        )
     return 0 if all(f.holds for f in figures) else 1
 
 
 def _machine() -> dict[str, Any]:
     import jax
 
-    return {"python": platform.python_version(), "jax": jax.__version__, "cores": os.cpu_count(), "arch": platform.machine()}
+    return {
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "cores": os.cpu_count(),
+        "arch": platform.machine(),
+    }

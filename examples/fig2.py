@@ -1,6 +1,6 @@
 """The program of the paper's Fig. 2: three computations, each on two virtual TPUs of its own.
 
-    python examples/fig2.py
+python examples/fig2.py
 """
 
 import numpy as np

@@ -23,15 +23,14 @@ from .functions import program as program
 from .functions import shard as shard
 from .functions import wait as wait
 from .lazy import LazyTensor as LazyTensor
+from .lazy.describe import TensorInfo as _TensorInfo
+from .lazy.describe import set_views as _set_views
 from .session import Session as Session
 from .session import make_virtual_device_set as make_virtual_device_set
 from .session import session as session
 from .session import shutdown as shutdown
 from .session import start as start
 from .slices import VirtualSlice as VirtualSlice
-
-from .lazy.describe import TensorInfo as _TensorInfo
-from .lazy.describe import set_views as _set_views
 
 __version__ = "0.1.0"
 

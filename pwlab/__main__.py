@@ -22,7 +22,9 @@ with _pw.session().programs.recorder.reading() as (_model, _stats):
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m pwlab", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m pwlab", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     demo_parser = commands.add_parser("demo", help="run a notebook and show what ran where")
     demo_parser.add_argument("notebook", nargs="?", type=Path, default=Path("notebooks/01_quickstart.ipynb"))
@@ -42,7 +44,10 @@ def demo(notebook: Path, out: Path) -> int:
         print(f"The demo needs {error.name}; install it with: pip install 'pwlab[lab]'", file=sys.stderr)
         return 2
     if not notebook.exists():
-        print(f"There is no notebook {notebook}; run this in the folder of the repository, or name one", file=sys.stderr)
+        print(
+            f"There is no notebook {notebook}; run this in the folder of the repository, or name one",
+            file=sys.stderr,
+        )
         return 2
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

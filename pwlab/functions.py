@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from .errors import PlacementError, WaitTimeout
-from .lazy import LazyTensor, Scope, active, on as _on, one_call
+from .lazy import LazyTensor, Scope, active, one_call
+from .lazy import on as _on
 from .lazy.host import HostFunction
 from .lazy.ops import transfer_p
 from .lazy.places import user_frame
@@ -110,7 +111,12 @@ def jit(f: Callable[..., Any], *, devices: Where | None = None, **options: Any) 
 
 
 def pmap(
-    f: Callable[..., Any], axis_name: str | None = None, *, devices: Where | None = None, in_axes: Any = 0, out_axes: Any = 0
+    f: Callable[..., Any],
+    axis_name: str | None = None,
+    *,
+    devices: Where | None = None,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
 ) -> Callable[..., Any]:
     """Maps ``f`` over the leading axis, one element a device of the slice (``jax.pmap`` in the paper's Fig. 2).
 
@@ -157,9 +163,7 @@ def pmap(
     return call
 
 
-def host(
-    fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str | None = None
-) -> Callable[..., Any]:
+def host(fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str | None = None) -> Callable[..., Any]:
     """Makes a Python function a host node: it runs in the background, ahead of the devices that it feeds.
 
     For data loading and augmentation (Pathways App. C).  In a scope a call is recorded and returns LazyTensors; the
@@ -308,5 +312,3 @@ def _to_numpy(leaf: Any) -> Any:
     if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return leaf  # NumPy has no keys
     return np.asarray(leaf)
-
-

@@ -22,9 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from .errors import ComputationFailed, InternalError, NotDispatched, SessionClosed, UnknownName, WaitTimeout, nearest
+from .errors import (
+    ComputationFailed,
+    InternalError,
+    NotDispatched,
+    SessionClosed,
+    UnknownName,
+    WaitTimeout,
+    nearest,
+)
 from .events import NodeState, ProgramEnded, Waited
-from .ids import Source
 from .ir import Graph, dump, lower
 from .lazy import Client, LazyTensor, Scope
 from .lazy.client import ProgramRecord
@@ -356,7 +363,13 @@ class Programs:
             graphs.append((plan.program.graph, places, positions))
         limits, names, devices = limits_of(self._client.config), self._slices.names, self._slices.devices
         parts = [
-            dump(lower(graph, devices, limits, after), record.name, after, names, [places.source(at) for at in positions])
+            dump(
+                lower(graph, devices, limits, after),
+                record.name,
+                after,
+                names,
+                [places.source(at) for at in positions],
+            )
             for graph, places, positions in graphs
         ]
         return "\n".join(parts) or f"program {record.name} · nothing recorded"

@@ -125,7 +125,9 @@ class Session:
                 return spec.id
         names = [s.name for s in specs]
         hint = nearest(str(island), names)
-        raise UnknownName(f"no island is called {island!r}{hint}. There are: {', '.join(names)} (0 to {len(specs) - 1})")
+        raise UnknownName(
+            f"no island is called {island!r}{hint}. There are: {', '.join(names)} (0 to {len(specs) - 1})"
+        )
 
     def close(self) -> None:
         """Stops threads and frees devices; what has not run fails with :class:`~pwlab.errors.SessionClosed`."""
@@ -219,9 +221,7 @@ class VirtualDeviceSet:
         self._session = session
         self.slices: list[VirtualSlice] = []
 
-    def add_slice(
-        self, tpu_devices: int, island: int | str | None = None, name: str | None = None
-    ) -> VirtualSlice:
+    def add_slice(self, tpu_devices: int, island: int | str | None = None, name: str | None = None) -> VirtualSlice:
         """A slice of ``tpu_devices`` virtual devices on one island.
 
         Args:

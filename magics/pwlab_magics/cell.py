@@ -7,15 +7,12 @@ it comes there.  A script writes ``with pw.session().programs.scope("train"):``.
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 import pwlab as pw
-from pwlab.config import noninteractive
 from pwlab.lazy import Scope
 from pwlab.specs import cutter, parse_spec
 
@@ -55,12 +52,26 @@ def make_parser() -> Parser:
     parser = Parser("%%pathways", HELP, epilog=EPILOG)
     add = parser.add_argument
     add("-s", "--slice", metavar="SLICE", help="where things run that name no slice; `%%pw slices` lists them")
-    add("--shard", metavar="SPEC", help="cut arrays that the cell reads from outside, where they divide: d, None,d or P('d', None)")
-    add("-p", "--program", metavar="NAME", help="name of the program, for %%pw graph, run, wait and result; In[4] if not given")
+    add(
+        "--shard",
+        metavar="SPEC",
+        help="cut arrays that the cell reads from outside, where they divide: d, None,d or P('d', None)",
+    )
+    add(
+        "-p",
+        "--program",
+        metavar="NAME",
+        help="name of the program, for %%pw graph, run, wait and result; In[4] if not given",
+    )
     block = parser.add_mutually_exclusive_group()
     block.add_argument("-b", "--block", action="store_true", help="wait at the end of the cell until it has run")
     block.add_argument("-a", "--noblock", action="store_true", help="return at once (the default)")
-    add("--progress-after", type=seconds, metavar="S", help="show progress of -b after so many seconds (default 2)")
+    add(
+        "--progress-after",
+        type=seconds,
+        metavar="S",
+        help="show progress of -b after so many seconds (default 2)",
+    )
     add("--timeout", type=seconds, metavar="S", help="wait at most so many seconds with -b")
     add("--defer", action="store_true", help="hold the cell back until `%%pw run NAME`; needs -p")
     add("-o", "--out", metavar="NAME", help="put the value of the last expression into this variable")
@@ -91,29 +102,30 @@ class PathwaysCell:
         self._extension = extension
         self._args = args
         self._scope: Scope | None = None
+        self._programs: Any = None
         self._value: Any = None
         self._shows = False
         #: The innermost running cell (of ``%%capture`` and the like) when it began.
         self.info = extension.innermost
 
     def __enter__(self) -> PathwaysCell:
-        frame = sys._getframe(1)
-        args = self._args
-        if running and _is_bare(args) and pw.session().client.recording():
+        __tracebackhide__ = True
+        frame, args, extension = sys._getframe(1), self._args, self._extension
+        session = pw.session()
+        if running and _is_bare(args) and session.client.recording():
             running.append(self)  # a part of the cell around it
             return self
         try:
-            session = pw.session()
             where = session.slices.find(args.slice) if args.slice else None
             shard = cutter(parse_spec(args.shard), where or session.slices.default) if args.shard else None
         except (pw.errors.PwlabError, ValueError) as error:
             raise UsageError(f"%%pathways: {error}") from None
-        name = args.program or self._extension.program_name(frame)
+        name = args.program or extension.program_name(frame)
         scope = session.programs.scope(name, where, frame, args.defer, args.dry_run)
         scope.shard = shard
-        self._shows = self._extension.is_cell(frame)
         scope.__enter__()
-        self._scope = scope
+        self._scope, self._programs = scope, session.programs
+        self._shows = extension.shows and extension.is_cell(frame)
         running.append(self)
         return self
 
@@ -126,34 +138,41 @@ class PathwaysCell:
         if self in running:
             del running[running.index(self) :]
         scope, self._scope = self._scope, None
-        args = self._args
         if scope is not None:
-            scope.leave(dispatch=not (args.defer or args.dry_run))
-        if error is not None or kind is not None:
-            if scope is not None and args.dry_run:
-                pw.session().programs.show_and_drop(scope.program)
+            try:
+                scope.leave(dispatch=not (self._args.defer or self._args.dry_run))
+            except Exception:
+                if kind is None:  # else the cell's own error is what matters, and tensors tell theirs
+                    raise
+        if kind is not None:
+            if scope is not None and self._args.dry_run:
+                self._programs.show_and_drop(scope.program)
             return
+        value, self._value = self._value, None
         if scope is not None:
-            self._after(scope)
-        if args.out:
-            self._extension.shell.user_ns[args.out] = self._value
-        if self._value is not None and self._shows:
-            sys.displayhook(self._value)
+            self._after(scope, value)
+        if self._args.out:
+            self._extension.shell.user_ns[self._args.out] = value
+        if not self._extension.shows:
+            self._extension.value = value
+        elif value is not None and (self._shows or scope is None):
+            sys.displayhook(value)
 
-    def _after(self, scope: Scope) -> None:
+    def _after(self, scope: Scope, value: Any) -> None:
         """What the flags ask for once the cell was recorded."""
-        args, programs, record = self._args, pw.session().programs, scope.program
+        __tracebackhide__ = True
+        args, record = self._args, scope.program
         assert record is not None
-        record.result = self._value
+        record.result = value
         if args.dry_run:
-            print(programs.show_and_drop(record))
+            print(self._programs.show_and_drop(record))
         elif args.defer:
             n = len(record.held)
-            print(f"program {record.name}: {n} cell{'s' * (n > 1)} held back; `%pw run {record.name}` runs "
-                  f"{'them' if n > 1 else 'it'}")  # fmt: skip
+            held = f"{n} cell{'s' * (n > 1)} held back"
+            print(f"program {record.name}: {held}; `%pw run {record.name}` runs {'them' if n > 1 else 'it'}")
         elif args.block:
-            with ProgressLine(self._extension.shell, not noninteractive()) as line:
-                programs.wait(record, args.timeout, line.show, args.progress_after)
+            with ProgressLine(self._extension.shell) as line:
+                self._programs.wait(record, args.timeout, line.show, args.progress_after)
 
     def __repr__(self) -> str:
         return "%pathways begins a pathways cell: put it, or %%pathways, on the first line"
@@ -170,39 +189,24 @@ def close_left(info: Any) -> None:
         cell.__exit__(KeyboardInterrupt, None, None)
 
 
-def run_from_code(extension: Extension, args: argparse.Namespace, text: str) -> Any:
-    """``ip.run_cell_magic("pathways", ...)``: runs ``text`` and gives the value of its last expression.
+def run_from_code(extension: Extension, line: str, text: str) -> Any:
+    """``ip.run_cell_magic("pathways", line, text)``: gives the value of the last expression; errors come to the caller.
 
-    Errors come to the caller.  What IPython runs itself never comes here: it is rewritten before.
+    What a person types never comes here: it is rewritten before.
     """
     shell = extension.shell
-    source = shell.transform_cell(text)
+    source = shell.transform_cell(f"%pathways {line}\n{text}")
     name = shell.compile.cache(source, shell.execution_count, raw_code=text)
-    tree = shell.compile.ast_parse(source, filename=name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    namespace = shell.user_ns
-    cell = _FromCode(extension, args)
-    namespace_frame_code = "__pw_cell__.__enter__()\n"
-    del namespace_frame_code
-    with cell:
-        exec(compile(tree, name, "exec"), namespace)
-        if last is not None:
-            cell.hand_over(eval(compile(ast.Expression(last.value), name, "eval"), namespace))
-    return cell._value
-
-
-class _FromCode(PathwaysCell):
-    """A pathways cell whose value is given back, not shown."""
+    tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
+    shows, extension.shows = extension.shows, False
+    try:
+        exec(shell.compile(tree, name, "exec"), shell.user_ns)  # type: ignore[operator]
+    finally:
+        extension.shows = shows
+    value, extension.value = extension.value, None
+    return value
 
 
 def _is_bare(args: argparse.Namespace) -> bool:
     """Whether no flag was given."""
     return not any(value for key, value in vars(args).items() if key != "noblock")
-
-
-def cell_frame(namespace: dict[str, Any], frame: FrameType) -> FrameType:
-    """The frame of the cell that (indirectly) runs ``frame``: the first whose globals are the user's."""
-    found: FrameType | None = frame
-    while found is not None and found.f_globals is not namespace:
-        found = found.f_back
-    return found or frame

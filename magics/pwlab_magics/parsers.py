@@ -17,13 +17,10 @@ class HelpShown(Exception):
 
 
 class Parser(MagicArgumentParser):
-    """An argparse parser for a magic; ``name`` is what the user types before the arguments."""
+    """An argparse parser for a magic; ``prog`` is what the user types before the arguments."""
 
-    def __init__(self, name: str, description: str = "", **kwargs: Any):
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        kwargs.pop("add_help", None)
-        kwargs.pop("prog", None)
-        super().__init__(prog=name, description=description, **kwargs)
+    def __init__(self, prog: str, description: str = "", epilog: str = ""):
+        super().__init__(prog, None, description, epilog, formatter_class=argparse.RawDescriptionHelpFormatter)
         self.allow_abbrev = False
         self.add_argument("-h", "--help", action=_Help, help="show this help")
 

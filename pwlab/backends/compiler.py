@@ -71,9 +71,7 @@ def _compile(computation: Computation, inputs: list[Any], spread: bool, devices:
     if spread:
         everywhere = NamedSharding(Mesh(np.array(devices), ("d",)), PartitionSpec())
         wanted = set(devices)
-        shardings = [
-            s if (s := sharding_of(v)) is not None and s.device_set == wanted else everywhere for v in inputs
-        ]
+        shardings = [s if (s := sharding_of(v)) is not None and s.device_set == wanted else everywhere for v in inputs]
     else:
         shardings = [SingleDeviceSharding(devices[0])] * len(inputs)
 

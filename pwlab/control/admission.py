@@ -33,9 +33,7 @@ def check_window(
         buffers that are not its own.
     """
     if program is not None and program.closed:
-        raise InternalError(
-            f"program {program.id} {program.name!r} is closed, and {len(event.nodes)} more nodes came"
-        )
+        raise InternalError(f"program {program.id} {program.name!r} is closed, and {len(event.nodes)} more nodes came")
     later = {spec.id for spec in event.nodes}
     unwritten = {output.buffer for spec in event.nodes for output in spec.outputs}
     if len(later) < len(event.nodes):

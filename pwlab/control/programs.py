@@ -91,9 +91,7 @@ class Programs:
         if program is None:
             program = Program(event.program, event.name, event.client)
             self.programs[event.program] = program
-            answer.facts.append(
-                ProgramOpened(event.time, event.program, event.name, event.client, event.source)
-            )
+            answer.facts.append(ProgramOpened(event.time, event.program, event.name, event.client, event.source))
         program.dispatch = event.dispatch or program.dispatch
         at_once = (program.dispatch or dispatch) is Dispatch.PARALLEL
         nodes = [Node(spec, program, places[spec.slice], next(self._order)) for spec in event.nodes]
@@ -182,9 +180,7 @@ class Programs:
         """The node that an event is about, or None if it has ended."""
         node = self.nodes.get(event.node)
         if node is None and event.node > self._newest:
-            raise InternalError(
-                f"{type(event).__name__} is about node {event.node}, which was never submitted"
-            )
+            raise InternalError(f"{type(event).__name__} is about node {event.node}, which was never submitted")
         return node
 
     # --- transitions --------------------------------------------------------------
@@ -198,9 +194,7 @@ class Programs:
         step(self, node, answer, start, end)
 
     def _become_prepared(self, node: Node, answer: Answer, start: float, end: float) -> None:
-        answer.facts.append(
-            NodeMoved(answer.time, node.id, NodeState.PREPARED, node.island, node.devices, end - start)
-        )
+        answer.facts.append(NodeMoved(answer.time, node.id, NodeState.PREPARED, node.island, node.devices, end - start))
 
     def _enter_queue(self, node: Node, answer: Answer, start: float, end: float) -> None:
         answer.facts.append(NodeMoved(answer.time, node.id, NodeState.QUEUED, node.island, node.devices))
@@ -220,9 +214,7 @@ class Programs:
     def _finish(self, node: Node, answer: Answer, start: float, end: float) -> None:
         node.failure = None  # it was marked, but could do without
         self._scheduler.end(node)
-        answer.facts.append(
-            NodeEnded(answer.time, node.id, NodeState.DONE, start, end, node.island, node.devices)
-        )
+        answer.facts.append(NodeEnded(answer.time, node.id, NodeState.DONE, start, end, node.island, node.devices))
         self._leave(node, answer)
 
     def _break_off(self, node: Node, answer: Answer, start: float, end: float) -> None:
@@ -240,9 +232,7 @@ class Programs:
         devices = node.devices if node.launched else ()
         answer.instructions.append(Abandon(node.id, error, failure.cause, failure.cancelled))
         answer.facts.append(
-            NodeEnded(
-                answer.time, node.id, node.state, start, end, node.island, devices, error, failure.cause
-            )
+            NodeEnded(answer.time, node.id, node.state, start, end, node.island, devices, error, failure.cause)
         )
         if failure.cancelled:
             node.program.any_cancelled = True
@@ -251,9 +241,7 @@ class Programs:
         self._leave(node, answer)
 
     #: Every step of a life, and what a node does on taking it.
-    _LIFE: ClassVar[
-        dict[tuple[NodeState, NodeState], Callable[[Programs, Node, Answer, float, float], None]]
-    ] = {
+    _LIFE: ClassVar[dict[tuple[NodeState, NodeState], Callable[[Programs, Node, Answer, float, float], None]]] = {
         (NodeState.WAITING, NodeState.PREPARED): _become_prepared,
         (NodeState.PREPARED, NodeState.QUEUED): _enter_queue,
         (NodeState.QUEUED, NodeState.LAUNCHED): _go,

@@ -128,9 +128,7 @@ class Node:
         self.island = place.island
         self.host = spec.kind is NodeKind.HOST
         #: The gang: all of these devices or none.  A host node takes none.
-        self.devices: tuple[DeviceId, ...] = (
-            () if self.host else place.devices if spec.spread else place.devices[:1]
-        )
+        self.devices: tuple[DeviceId, ...] = () if self.host else place.devices if spec.spread else place.devices[:1]
         self.state = NodeState.WAITING
         #: The state before this one.
         self.last = NodeState.WAITING

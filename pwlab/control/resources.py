@@ -89,9 +89,7 @@ class Resources:
             assert place.slice == slice
             assert place.devices, f"slice {slice} has no devices"
             assert len(set(place.devices)) == len(place.devices), f"slice {slice} has a device twice"
-            assert set(place.devices) <= set(self.islands[place.island].devices), (
-                f"slice {slice} leaves its island"
-            )
+            assert set(place.devices) <= set(self.islands[place.island].devices), f"slice {slice} leaves its island"
             for device in place.devices:
                 load[device] += 1
         assert load == self.load, "the loads are miscounted"

@@ -121,9 +121,7 @@ def group(program: Program, limits: Limits) -> Program:
 def transfer(program: Program) -> Program:
     """Inserts a transfer for each value that a node on another slice reads."""
     graph = program.graph
-    where: dict[int, tuple[SliceId | None, bool]] = {
-        ~i: (a.slice, a.spread) for i, a in enumerate(graph.arguments)
-    }
+    where: dict[int, tuple[SliceId | None, bool]] = {~i: (a.slice, a.spread) for i, a in enumerate(graph.arguments)}
     fresh = sum(len(call.op.results) for call in graph.calls)
     copies: dict[int, int] = {}
     copied: dict[tuple[int, SliceId], int] = {}
@@ -170,9 +168,7 @@ def coalesce(program: Program, limits: Limits) -> Program:
     small = limits.coalesce_us / 8
 
     def joins(node: Node) -> bool:
-        return (
-            node.kind in (OpKind.PRIMITIVE, OpKind.COMPUTATION) and not node.ordered and node.cost_us <= small
-        )
+        return node.kind in (OpKind.PRIMITIVE, OpKind.COMPUTATION) and not node.ordered and node.cost_us <= small
 
     def fits(bin: _Bin, node: Node) -> bool:
         return bin.cost_us + node.cost_us <= limits.coalesce_us and bin.size + node.size <= limits.coalesce_size
@@ -185,11 +181,7 @@ def assign(program: Program, devices: Mapping[SliceId, tuple[DeviceId, ...]]) ->
     nodes = (
         replace(
             node,
-            devices=()
-            if node.kind is OpKind.HOST
-            else devices[node.slice]
-            if node.spread
-            else devices[node.slice][:1],
+            devices=() if node.kind is OpKind.HOST else devices[node.slice] if node.spread else devices[node.slice][:1],
         )
         for node in program.nodes
     )
@@ -216,9 +208,7 @@ class _Bin:
         self.size += node.size
 
 
-def _merge(
-    program: Program, joins: Callable[[Node], bool], fits: Callable[[_Bin, Node], bool]
-) -> Program:
+def _merge(program: Program, joins: Callable[[Node], bool], fits: Callable[[_Bin, Node], bool]) -> Program:
     bins: list[_Bin] = []
     made: dict[int, _Bin] = {}
     open_bins: dict[tuple[SliceId, bool], _Bin] = {}
@@ -279,9 +269,7 @@ def _join(bin: _Bin, read_by_others: set[int], live: frozenset[int]) -> Node:
         calls=tuple(sorted(c for node in bin.nodes for c in node.calls)),
         params=tuple(outside),
         reads=tuple(outside.values()),
-        writes=tuple(
-            v for node in bin.nodes for v in node.writes if v in live or v in read_by_others
-        ),
+        writes=tuple(v for node in bin.nodes for v in node.writes if v in live or v in read_by_others),
         level=bin.level,
         cost_us=bin.cost_us,
         size=bin.size,

@@ -1,8 +1,8 @@
 """A program as text: a line a node, with slice, types, bytes, and the cell and line that recorded it.
 
-    program fig2 · 5 nodes · after transfer
-      %3 = a(%-1)            on a · f32[2] · Cell In[2], line 7
-      %9 = transfer(%3)      a → b · 8 B
+program fig2 · 5 nodes · after transfer
+  %3 = a(%-1)            on a · f32[2] · Cell In[2], line 7
+  %9 = transfer(%3)      a → b · 8 B
 """
 
 from __future__ import annotations

@@ -16,13 +16,13 @@ from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dispatch as _dispatch
 from jax._src import dtypes as _dtypes
-from jax._src import xla_metadata_lib as _xla_metadata
-from jax._src.literals import TypedNdArray as TypedNdArray
-from jax._src.lax import lax as _lax
-from jax._src.lax import slicing as _slicing
-from jax._src.numpy import indexing as _indexing
 from jax._src import mesh as _mesh
 from jax._src import sharding_impls as _sharding_impls
+from jax._src import xla_metadata_lib as _xla_metadata
+from jax._src.lax import lax as _lax
+from jax._src.lax import slicing as _slicing
+from jax._src.literals import TypedNdArray as TypedNdArray
+from jax._src.numpy import indexing as _indexing
 from jax._src.pjit import jit_p as jit_p
 from jax.extend import core as _extend_core
 

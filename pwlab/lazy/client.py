@@ -26,16 +26,16 @@ from ..errors import (
     SyncForbidden,
     WaitTimeout,
 )
-from ..events import Link, NodesSubmitted, NodeKind, NodeSpec, NodeState, OutputSpec, Waited
+from ..events import Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, OutputSpec, Waited
 from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
 from ..runtime import Buffer, Driver, Failure, Task
 from ..runtime.clock import now
-from . import _jax
 from ..runtime.interrupts import without_interrupts
+from . import _jax
 from .describe import TensorInfo, parts_of, preview_of
 from .ops import OpTable
-from .plan import Plan, Planner, limits_of, pack
 from .places import Places, here
+from .plan import Plan, Planner, limits_of, pack
 from .recorder import Recorder, Window
 from .tensor import LazyTensor, Ref, gone_text
 from .trace import RecordingTrace, active
@@ -110,9 +110,7 @@ class Client:
         """Dispatches the open window that some tensor is waiting in."""
         recorder = window.recorder
         if recorder.dry:
-            raise SyncForbidden(
-                "a value is needed here, and a dry run computes none; run the cell without --dry-run"
-            )
+            raise SyncForbidden("a value is needed here, and a dry run computes none; run the cell without --dry-run")
         with recorder.lock:
             if recorder.window is window:  # another thread may have been faster
                 recorder.flush()
@@ -159,15 +157,11 @@ class Client:
             buffer.settle(Failure("", f"{type(error).__name__}: {error}", source, error, told=True))
             ref.window, ref.buffer = None, buffer
 
-    def _buffer(
-        self, node: NodeId, slice: SliceId, spread: bool, aval: Any, source: Source | None
-    ) -> Buffer:
+    def _buffer(self, node: NodeId, slice: SliceId, spread: bool, aval: Any, source: Source | None) -> Buffer:
         nbytes = 0 if aval is None else _jax.dim_bytes(aval)
         return Buffer(self._ids.buffer(), node, slice, spread, aval, nbytes, source, self.driver.released)
 
-    def _dispatch(
-        self, program: ProgramRecord, window: Window, live: Sequence[tuple[int, Ref]], last: bool
-    ) -> None:
+    def _dispatch(self, program: ProgramRecord, window: Window, live: Sequence[tuple[int, Ref]], last: bool) -> None:
         if self.closed:
             raise SessionClosed("the session was stopped while this cell was recording; start it again with %pw start")
         slices = self._slices
@@ -175,9 +169,7 @@ class Client:
         tasks: list[Task] = []
         if window.calls:
             alive = dict(live)
-            plan = self.planner.plan(
-                window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config)
-            )
+            plan = self.planner.plan(window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config))
             with self._lock:
                 self._instantiate(plan, window, alive, program, specs, tasks)
             program.plans.add(id(plan))
@@ -314,7 +306,12 @@ class Client:
         buffer = self._settling(tensor)
         if buffer.ready:
             return buffer.array
-        explicit = reason.endswith("()") and reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait")
+        explicit = reason.endswith("()") and reason in (
+            "result()",
+            "block_until_ready()",
+            "pw.fetch",
+            "pw.wait",
+        )
         source = here()
         if active.get() is not None and not explicit:
             if self.config.sync == "error":
@@ -326,9 +323,7 @@ class Client:
                 warnings.warn(f"{reason} at {source} waits for the devices", stacklevel=2)
         began = now()
         try:
-            settled = self.driver.signal.wait_for(
-                lambda: buffer.settled or self.driver.crash is not None, timeout
-            )
+            settled = self.driver.signal.wait_for(lambda: buffer.settled or self.driver.crash is not None, timeout)
         finally:
             self.driver.facts(Waited(began, now() - began, reason, source, buffer.id))
         if not settled:

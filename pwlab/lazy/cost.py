@@ -52,9 +52,7 @@ def estimate_jaxpr(jaxpr: Any) -> tuple[float, int]:
     """The sum over a jaxpr's equations."""
     total, size = 0.0, 0
     for eqn in _jax.closed(jaxpr)[0].eqns:
-        cost, n = estimate(
-            eqn.primitive.name, [v.aval for v in eqn.invars], [v.aval for v in eqn.outvars], eqn.params
-        )
+        cost, n = estimate(eqn.primitive.name, [v.aval for v in eqn.invars], [v.aval for v in eqn.outvars], eqn.params)
         total += cost
         size += n
     return total, size

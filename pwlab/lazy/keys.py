@@ -26,7 +26,16 @@ from . import _jax
 
 #: Parameters of primitives that matter only to derivatives.
 _DERIVATIVE_RULES = frozenset(
-    {"jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "fwd", "jvp", "out_trees", "symbolic_zeros"}
+    {
+        "jvp_jaxpr_fun",
+        "jvp_jaxpr_thunk",
+        "fwd_jaxpr_thunk",
+        "bwd",
+        "fwd",
+        "jvp",
+        "out_trees",
+        "symbolic_zeros",
+    }
 )
 #: Parameters that only describe.
 _DESCRIPTIONS = frozenset({"debug_info", "name_and_src_info"})

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
+
 from ..ids import SliceId
 from ..ir import OpKind, TensorType
 from . import _jax

@@ -79,7 +79,13 @@ class Planner:
     ) -> Plan:
         """The plan for a window; made if its structure is new."""
         places = tuple(map(self.placed, window.args))
-        key = (tuple([(op.id, codes, first) for op, codes, _, first in window.calls]), live, places, default, limits)
+        key = (
+            tuple([(op.id, codes, first) for op, codes, _, first in window.calls]),
+            live,
+            places,
+            default,
+            limits,
+        )
         plan = self._plans.get(key)
         if plan is None:
             graph = graph_of(window, live, places, default)
@@ -193,9 +199,7 @@ def _host_function(op: Op) -> Callable[..., Sequence[Any]]:
 # --- scalars ------------------------------------------------------------------------------------------
 
 
-def _split_scalars(
-    node: Node, window: Window
-) -> tuple[tuple[int, ...], tuple[tuple[Any, tuple[int, ...]], ...]]:
+def _split_scalars(node: Node, window: Window) -> tuple[tuple[int, ...], tuple[tuple[Any, tuple[int, ...]], ...]]:
     """(arrays, packs): Python numbers travel as one vector a type; one by one they cost more than small kernels."""
     arrays: list[int] = []
     packs: dict[Any, list[int]] = {}
@@ -227,7 +231,11 @@ class _Wiring:
     """The operations of one node with their inputs numbered within the node, so that equal nodes are equal."""
 
     def __init__(
-        self, arrays: tuple[int, ...], packs: tuple[tuple[Any, tuple[int, ...]], ...], calls: list[Call], node: Node
+        self,
+        arrays: tuple[int, ...],
+        packs: tuple[tuple[Any, tuple[int, ...]], ...],
+        calls: list[Call],
+        node: Node,
     ):
         number: dict[int, int] = {}
         for v in arrays:

@@ -67,9 +67,7 @@ class RecordingTrace(_jax.Trace):  # type: ignore[misc]
         with _jax.set_current_trace(self):
             return fun.call_wrapped(*tracers)
 
-    def process_custom_vjp_call(
-        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Any, /, **_: Any
-    ) -> Any:
+    def process_custom_vjp_call(self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Any, /, **_: Any) -> Any:
         with _jax.set_current_trace(self):
             return fun.call_wrapped(*tracers)
 

@@ -137,9 +137,7 @@ class RunModel:
             case Waited():
                 self.waits.append(fact)
             case ProgramOpened():
-                self.programs[fact.program] = ProgramView(
-                    fact.program, fact.name, fact.client, fact.source, fact.time
-                )
+                self.programs[fact.program] = ProgramView(fact.program, fact.name, fact.client, fact.source, fact.time)
                 forget_ended(self.programs)
             case ProgramEnded():
                 if (program := self.programs.get(fact.program)) is not None:

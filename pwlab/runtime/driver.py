@@ -206,4 +206,3 @@ class Driver:
                     buffer.settle(failure)
             self._end(task)
         self.signal.notify()
-

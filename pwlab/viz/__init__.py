@@ -16,6 +16,7 @@ from .svg import describe as describe
 from .svg import html as html
 from .svg import svg as svg
 from .tables import islands_table as islands_table
+from .tables import make_table as make_table
 from .tables import programs_table as programs_table
 from .tables import render as render
 from .tables import waits_table as waits_table

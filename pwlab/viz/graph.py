@@ -200,9 +200,7 @@ class _Edge:
     seen: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
 
 
-def _edges(
-    model: RunModel, groups: list[_Group], owner: dict[NodeId, _Group]
-) -> dict[tuple[int, int], _Edge]:
+def _edges(model: RunModel, groups: list[_Group], owner: dict[NodeId, _Group]) -> dict[tuple[int, int], _Edge]:
     """Edges between groups by (source, target), the source always the earlier group."""
     edges: dict[tuple[int, int], _Edge] = {}
 

@@ -58,9 +58,7 @@ class Placed:
     height: float
 
 
-def place(
-    items: list[Item], edges: list[tuple[int, int]], lane_widths: list[float], lane_gaps: list[int]
-) -> Placed:
+def place(items: list[Item], edges: list[tuple[int, int]], lane_widths: list[float], lane_gaps: list[int]) -> Placed:
     """Places ``items``; each edge leads from a smaller to a greater index.
 
     ``lane_widths`` is the least width of each lane; ``lane_gaps`` is 1 where an island begins.
@@ -96,13 +94,8 @@ def place(
     tops, heights = _tops(items, rows, len(cells))
     top = BAND_HEAD
     end = (tops[-1] + heights[-1] if tops else top + LANE_HEAD) + GAP + GAP
-    at = [
-        (middle[i] - item.w / 2, tops[rows[i]] + (heights[rows[i]] - item.h) / 2)
-        for i, item in enumerate(items)
-    ]
-    paths = {
-        edge: _path(chain, items, rows, middle, tops, heights, len(items)) for edge, chain in chains.items()
-    }
+    at = [(middle[i] - item.w / 2, tops[rows[i]] + (heights[rows[i]] - item.h) / 2) for i, item in enumerate(items)]
+    paths = {edge: _path(chain, items, rows, middle, tops, heights, len(items)) for edge, chain in chains.items()}
     last = lefts[-1] + lane_w[-1] + GAP if lefts else 200.0
     return Placed(at, paths, list(zip(lefts, lane_w, strict=True)), top, last, end)
 
@@ -196,9 +189,7 @@ def _sweep(
         for lane, cell in enumerate(row):
             if not cell:
                 continue
-            wish = {
-                i: sum([middle[j] for j in near[i]]) / len(near[i]) if near[i] else middle[i] for i in cell
-            }
+            wish = {i: sum([middle[j] for j in near[i]]) / len(near[i]) if near[i] else middle[i] for i in cell}
             if sort:
                 cell.sort(key=wish.__getitem__)
             _settle(cell, wish, widths, middle, lefts[lane] + GAP, lefts[lane] + wide[lane] - GAP)

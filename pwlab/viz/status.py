@@ -28,7 +28,11 @@ def status(model: RunModel, stats: RunStats, session: str, held: Sequence[str] =
 
     running = sum(program.state is None for program in model.programs.values())
     line = f"{count_text(len(model.programs), 'program')}, {running} running" if model.programs else "no program yet"
-    parts: list[RenderableType] = [Text.assemble((session, "bold"), f"   {line}"), Text(), _busy(model, stats)]
+    parts: list[RenderableType] = [
+        Text.assemble((session, "bold"), f"   {line}"),
+        Text(),
+        _busy(model, stats),
+    ]
     if model.programs:
         parts += [Text(), programs_table(model, most)]
     for name in held:

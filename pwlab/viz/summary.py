@@ -66,9 +66,7 @@ def _headline(model: RunModel, stats: RunStats) -> Text:
             where = f" ({source_text(first.spec.source)})" if first.spec.source else ""
             text.append(f": {one_line(first.spec.name, 30)}{where}\n  {one_line(first.error, 96)}", "red")
     if bad[1]:
-        text.append(
-            f"\n{STATES[NodeState.CANCELLED].glyph} {count_text(bad[1], 'node')} cancelled", "magenta"
-        )
+        text.append(f"\n{STATES[NodeState.CANCELLED].glyph} {count_text(bad[1], 'node')} cancelled", "magenta")
     return text
 
 
@@ -86,9 +84,7 @@ def _island(island: IslandSpec, stats: RunStats, active: float) -> Table:
     if len(shown) > MOST_DEVICES:
         by_share = sorted(shown, key=lambda d: (-shares[d], d))
         shown = sorted(by_share[: MOST_DEVICES // 2] + by_share[-MOST_DEVICES // 2 :])
-        table.caption = (
-            f"the {MOST_DEVICES // 2} most and the {MOST_DEVICES // 2} least busy of {len(shares):,}"
-        )
+        table.caption = f"the {MOST_DEVICES // 2} most and the {MOST_DEVICES // 2} least busy of {len(shares):,}"
     for device in shown:
         total = stats.devices.get(device)
         moving = total.moving if total else 0.0
@@ -116,9 +112,7 @@ def bar(busy: float, moving: float = 0.0, cells: int = BAR, colour: str = "blue"
 
     full = min(cells, round(busy * cells)) or (1 if busy > 0 else 0)
     moved = min(cells - full, round(moving * cells) or (1 if moving > 0 else 0))
-    return Text.assemble(
-        ("█" * full, colour), ("▒" * moved, "cyan"), ("·" * (cells - full - moved), "bright_black")
-    )
+    return Text.assemble(("█" * full, colour), ("▒" * moved, "cyan"), ("·" * (cells - full - moved), "bright_black"))
 
 
 def _top(stats: RunStats, top: int) -> Table | None:
@@ -171,7 +165,5 @@ def _waits(stats: RunStats, top: int) -> Table | None:
         )
     if len(ordered) > top:
         rest = ordered[top:]
-        table.caption = (
-            f"and {count_text(len(rest), 'other place')}, {seconds_text(sum(w.seconds for w in rest))}"
-        )
+        table.caption = f"and {count_text(len(rest), 'other place')}, {seconds_text(sum(w.seconds for w in rest))}"
     return table

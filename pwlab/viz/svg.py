@@ -45,9 +45,7 @@ def svg(picture: GraphPicture) -> str:
         f'<text class="h1" x="16" y="26">{escape(picture.title)}</text>',
     ]
     if picture.note:
-        parts.append(
-            f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{escape(picture.note)}</text>'
-        )
+        parts.append(f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{escape(picture.note)}</text>')
     parts.append(f'<g transform="translate({_n(shift)} {_n(_HEAD)})">')
     if not picture.nodes:
         parts.append('<text class="mu" x="16" y="40">nothing has been recorded yet</text>')
@@ -57,9 +55,7 @@ def svg(picture: GraphPicture) -> str:
     parts += [_edge(edge, prefix, edge.target in stacked) for edge in picture.edges]
     parts += _labels(picture.edges)
     parts += [_node(node, prefix) for node in picture.nodes]
-    parts.append(
-        f'</g><g transform="translate({_n((wide - legend_w) / 2)} {_n(tall - _LEGEND / 2)})">{legend}</g>'
-    )
+    parts.append(f'</g><g transform="translate({_n((wide - legend_w) / 2)} {_n(tall - _LEGEND / 2)})">{legend}</g>')
     parts.append("</svg>")
     return "".join(parts)
 
@@ -192,17 +188,13 @@ def _node(node: PictureNode, prefix: str) -> str:
     parts.append(_glyph(node.state, x + 15, first - 4))
     parts.append(f'<text class="nl" x="{_n(x + 28)}" y="{_n(first)}">{escape(node.label)}</text>')
     if node.parts > 1 and node.count == 1:
-        parts.append(
-            f'<text class="badge" x="{_n(x + w - 8)}" y="{_n(first)}" text-anchor="end">×{node.parts}</text>'
-        )
+        parts.append(f'<text class="badge" x="{_n(x + w - 8)}" y="{_n(first)}" text-anchor="end">×{node.parts}</text>')
     if node.sub:
         parts.append(f'<text class="sub" x="{_n(x + 10)}" y="{_n(y + 37)}">{escape(node.sub)}</text>')
     if node.error:
         line = escape(one_line(node.error, 44))
         kind = "err" if node.state is NodeState.FAILED else "sub"
-        parts.append(
-            f'<text class="{kind}" x="{_n(x + 10)}" y="{_n(y + (53 if node.sub else 39))}">{line}</text>'
-        )
+        parts.append(f'<text class="{kind}" x="{_n(x + 10)}" y="{_n(y + (53 if node.sub else 39))}">{line}</text>')
     if node.count > 1:
         parts.append(_shares(node))
     parts.append("</g>")
@@ -215,9 +207,7 @@ def _shares(node: PictureNode) -> str:
     parts: list[str] = []
     for state, count in node.counts:
         w = whole * count / node.count
-        parts.append(
-            f'<rect class="bar s-{state.value}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="5"/>'
-        )
+        parts.append(f'<rect class="bar s-{state.value}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="5"/>')
         x += w
     return "".join(parts)
 

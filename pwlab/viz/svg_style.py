@@ -103,10 +103,7 @@ def _rules(tones: dict[NodeState, Tone], paper: tuple[str, ...], host: str = "")
         f".ici{{stroke:{ici}}}",
         f".dcn{{stroke:{dcn}}}",
         f".pcie{{stroke:{pcie}}}",
-        *(
-            f".h{kind}{{fill:{colour}}}"
-            for kind, colour in (("e", edge), ("ei", ici), ("ed", dcn), ("ep", pcie))
-        ),
+        *(f".h{kind}{{fill:{colour}}}" for kind, colour in (("e", edge), ("ei", ici), ("ed", dcn), ("ep", pcie))),
     ]
     for state, tone in tones.items():
         name = f".s-{state.value}"
@@ -146,8 +143,7 @@ def patterns(prefix: str) -> str:
         NodeState.CANCELLED: '<path class="m-cancelled" d="M0 4H8" stroke-width="1.2"/>',
     }
     parts = [
-        f'<pattern id="{prefix}{state.value}" width="8" height="8" patternUnits="userSpaceOnUse">{body}'
-        "</pattern>"
+        f'<pattern id="{prefix}{state.value}" width="8" height="8" patternUnits="userSpaceOnUse">{body}</pattern>'
         for state, body in drawn.items()
     ]
     for kind in ("", "i", "d", "p"):

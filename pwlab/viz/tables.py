@@ -42,15 +42,11 @@ def islands_table(model: RunModel) -> Table:
         if not views:
             table.add_row(*first, dim("no slice yet"), ranges_text(island.devices), _mesh(island, ()))
         for view in views:
-            table.add_row(
-                *first, name_cell(view.name), ranges_text(view.devices), _mesh(island, view.devices)
-            )
+            table.add_row(*first, name_cell(view.name), ranges_text(view.devices), _mesh(island, view.devices))
             first = ["", "", ""]
     for view in model.slices.values():
         if view.refused:
-            table.add_row(
-                dim("none"), "", "", name_cell(view.name), name_cell(f"refused: {view.refused}", 50), ""
-            )
+            table.add_row(dim("none"), "", "", name_cell(view.name), name_cell(f"refused: {view.refused}", 50), "")
     return table
 
 

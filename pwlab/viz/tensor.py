@@ -69,14 +69,10 @@ def lazy_html(info: TensorInfo) -> str:
     if info.spread:
         facts.append(f"<code>{escape(one_line(info.spec, 60))}</code>" if info.spec else "spread")
     if info.source is not None:
-        facts.append(
-            f'<span title="{escape(info.source.text, 200)}">{escape(source_text(info.source))}</span>'
-        )
+        facts.append(f'<span title="{escape(info.source.text, 200)}">{escape(source_text(info.source))}</span>')
     parts.append(f'<span style="{muted}">{" · ".join(facts)}</span></div>')
     if info.error:
-        parts.append(
-            f'<div style="color:var(--jp-error-color1,#c92a2a)">{escape(one_line(info.error, 300))}</div>'
-        )
+        parts.append(f'<div style="color:var(--jp-error-color1,#c92a2a)">{escape(one_line(info.error, 300))}</div>')
     picture = sharding_svg(info) if info.spread else ""
     if picture:
         parts.append(f'<div style="margin:4px 0">{picture}</div>')

@@ -71,9 +71,7 @@ def _fill(text: str, columns: int) -> str:
     return text + " " * max(0, columns - width(text))
 
 
-def _rails(
-    picture: GraphPicture, shown: tuple[PictureNode, ...]
-) -> list[tuple[str, PictureNode | None, str]]:
+def _rails(picture: GraphPicture, shown: tuple[PictureNode, ...]) -> list[tuple[str, PictureNode | None, str]]:
     """Lines of art, each with the node that stands on it or None, and what goes on below."""
     keys = {node.key for node in shown}
     inputs: dict[str, list[str]] = {node.key: [] for node in shown}

@@ -89,9 +89,7 @@ class Lab:
         self.send(IslandJoined(self.tick(), spec))
         return spec.id
 
-    def request(
-        self, devices: int = 1, island: int | None = None, name: str = "s"
-    ) -> SliceMapped | SliceRefused:
+    def request(self, devices: int = 1, island: int | None = None, name: str = "s") -> SliceMapped | SliceRefused:
         slice = self.ids.slice()
         place = None if island is None else IslandId(island)
         _, (fact,) = self.send(SliceRequested(self.tick(), slice, name, devices, place))
@@ -134,9 +132,7 @@ class Lab:
             **rest,
         )
 
-    def submit(
-        self, *nodes: NodeSpec, program: ProgramId | None = None, name: str = "p", **rest: Any
-    ) -> ProgramId:
+    def submit(self, *nodes: NodeSpec, program: ProgramId | None = None, name: str = "p", **rest: Any) -> ProgramId:
         program = program or self.ids.program()
         for spec in nodes:
             self.specs[spec.id] = spec
@@ -211,11 +207,7 @@ class Lab:
         return [i for _, instructions, _ in self.trace for i in instructions if isinstance(i, kind)]
 
     def inputs_ended(self, node: NodeId) -> bool:
-        return all(
-            self.producer[buffer] in self.ended
-            for buffer in self.specs[node].inputs
-            if buffer in self.producer
-        )
+        return all(self.producer[buffer] in self.ended for buffer in self.specs[node].inputs if buffer in self.producer)
 
     def input_failed(self, node: NodeId) -> bool:
         causes = (self.ended.get(self.producer.get(b, NodeId(-1))) for b in self.specs[node].inputs)

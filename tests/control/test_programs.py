@@ -104,8 +104,7 @@ def test_facts_of_a_plain_life(lab):
         (
             L,
             NodePrepared(0.0, NodeId(1)),
-            "node 1 'x' of program 1 'p' cannot become prepared: so far it was "
-            "waiting → prepared → queued → launched",
+            "node 1 'x' of program 1 'p' cannot become prepared: so far it was waiting → prepared → queued → launched",
         ),
         (
             L,

@@ -79,8 +79,7 @@ def test_balance(islands, requests, expected):
             (4, 2),
             1,
             7,
-            "slice 'big' asks for 1 device of island 7, which has not joined: "
-            "the islands are 0 (island0), 1 (island1)",
+            "slice 'big' asks for 1 device of island 7, which has not joined: the islands are 0 (island0), 1 (island1)",
         ),
     ],
 )
@@ -122,9 +121,7 @@ def test_island_is_made_known():
 )
 def test_bad_island(lab, id, devices, text):
     with pytest.raises(InternalError, match=text):
-        lab.send(
-            IslandJoined(0.0, IslandSpec(IslandId(id), "x", tuple(DeviceId(device) for device in devices)))
-        )
+        lab.send(IslandJoined(0.0, IslandSpec(IslandId(id), "x", tuple(DeviceId(device) for device in devices))))
 
 
 def test_slice_requested_twice(lab):

@@ -76,9 +76,7 @@ def test_max_in_flight_counts_gangs_of_one_island_and_no_host_nodes():
     lab.island(1)
     lab.island(1)
     left, right = lab.slice(1, 0), lab.slice(1, 1)
-    nodes = [lab.node(f"l{i}", slice=left) for i in range(4)] + [
-        lab.node(f"r{i}", slice=right) for i in range(3)
-    ]
+    nodes = [lab.node(f"l{i}", slice=left) for i in range(4)] + [lab.node(f"r{i}", slice=right) for i in range(3)]
     hosts = [lab.node(f"h{i}", slice=left, kind=NodeKind.HOST) for i in range(5)]
     lab.submit(*nodes, *hosts)
     lab.prepare(*nodes, *hosts)

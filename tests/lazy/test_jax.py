@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from harness import equal, settle, waits
+from harness import equal, settle
 from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -99,7 +99,12 @@ def closures(x: jax.Array) -> Any:
     y = x * 3
     inner = jax.jit(lambda a: a + y)
     outer = jax.jit(lambda a: inner(a) * y.sum())
-    return inner(x), outer(x), jax.jit(jax.vmap(lambda row: row @ y[0]))(x), jax.grad(lambda a: outer(a).sum())(x)
+    return (
+        inner(x),
+        outer(x),
+        jax.jit(jax.vmap(lambda row: row @ y[0]))(x),
+        jax.grad(lambda a: outer(a).sum())(x),
+    )
 
 
 def static(x: jax.Array) -> Any:
@@ -164,7 +169,16 @@ def data_dependent(x: jax.Array) -> Any:
     y = x if x.sum() > 0 else -x
     while y.sum() < 20:
         y = y * 2
-    return x[:n], x[n:], jnp.arange(n), y, float(x[0, 1]), x[0].tolist(), x[2, 1].item(), [x * k for k in range(n)]
+    return (
+        x[:n],
+        x[n:],
+        jnp.arange(n),
+        y,
+        float(x[0, 1]),
+        x[0].tolist(),
+        x[2, 1].item(),
+        [x * k for k in range(n)],
+    )
 
 
 def callbacks(x: jax.Array) -> Any:
@@ -218,7 +232,13 @@ def mapped_over_devices(x: jax.Array) -> Any:
     body = lambda a: a * 2 + lax.psum(a, "d")  # noqa: E731
     f = jax.shard_map(body, mesh=on, in_specs=P(None, "d"), out_specs=P(None, "d"))
     reduce = jax.shard_map(lambda a: lax.psum(a, "d"), mesh=on, in_specs=P(None, "d"), out_specs=P(None, None))
-    return f(x), jax.jit(f)(x), reduce(x), jax.jit(lambda a: reduce(a) * 2)(x), jax.grad(lambda a: f(a).sum())(x)
+    return (
+        f(x),
+        jax.jit(f)(x),
+        reduce(x),
+        jax.jit(lambda a: reduce(a) * 2)(x),
+        jax.grad(lambda a: f(a).sum())(x),
+    )
 
 
 def mesh_in_force(x: jax.Array) -> Any:
@@ -268,12 +288,35 @@ def old_keys(x: jax.Array) -> Any:
 def weak_types(x: jax.Array) -> Any:
     half = x.astype(jnp.bfloat16)
     n = jnp.asarray(3)
-    return half * 2, half * 2.5, 2 * n, n * 2.0, x * True, x**2, x**2.5, 1 / x, x + 1j, -x, abs(x), x % 3, x // 2
+    return (
+        half * 2,
+        half * 2.5,
+        2 * n,
+        n * 2.0,
+        x * True,
+        x**2,
+        x**2.5,
+        1 / x,
+        x + 1j,
+        -x,
+        abs(x),
+        x % 3,
+        x // 2,
+    )
 
 
 def numpy_mixed(x: jax.Array) -> Any:
     a = np.ones((3, 4), np.float32)
-    return x + a, a + x, a @ x.T, np.float32(2) * x, x * np.float64(2), x + np.int8(1), jnp.dot(x, a[0]), x == a
+    return (
+        x + a,
+        a + x,
+        a @ x.T,
+        np.float32(2) * x,
+        x * np.float64(2),
+        x + np.int8(1),
+        jnp.dot(x, a[0]),
+        x == a,
+    )
 
 
 def control_of_rounding(x: jax.Array) -> Any:
@@ -283,9 +326,37 @@ def control_of_rounding(x: jax.Array) -> Any:
 def methods(x: jax.Array) -> Any:
     return (
         [x.T, x.mT, x.real, x.imag, x.flatten(), x.ravel(), x.reshape(2, -1), x.transpose(1, 0), x.squeeze()],
-        [x.sum(0), x.mean(), x.std(axis=1), x.var(), x.min(), x.max(), x.prod(), x.cumsum(1), x.argmax(), x.argmin(0)],
-        [x.any(), x.all(), x.copy(), x.dot(x.T), x.sort(), x.argsort(1), x.take(1), x.trace(), x.swapaxes(0, 1)],
-        [x.conj(), x.clip(0, 1), x.diagonal(), x.nonzero(), x.repeat(2), x.searchsorted(0.1) if x.ndim == 1 else None],
+        [
+            x.sum(0),
+            x.mean(),
+            x.std(axis=1),
+            x.var(),
+            x.min(),
+            x.max(),
+            x.prod(),
+            x.cumsum(1),
+            x.argmax(),
+            x.argmin(0),
+        ],
+        [
+            x.any(),
+            x.all(),
+            x.copy(),
+            x.dot(x.T),
+            x.sort(),
+            x.argsort(1),
+            x.take(1),
+            x.trace(),
+            x.swapaxes(0, 1),
+        ],
+        [
+            x.conj(),
+            x.clip(0, 1),
+            x.diagonal(),
+            x.nonzero(),
+            x.repeat(2),
+            x.searchsorted(0.1) if x.ndim == 1 else None,
+        ],
         [len(x), x.shape, x.ndim, x.size, x.dtype, x.nbytes, x.itemsize],
     )
 

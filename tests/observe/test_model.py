@@ -42,9 +42,7 @@ def program(number: int, nodes: int, ends: list[NodeState]) -> list[Fact]:
             NodeAdded(
                 0.0,
                 key,
-                NodeSpec(
-                    NodeId(me), "f", NodeKind.COMPUTE, SliceId(1), reads, (OutputSpec(BufferId(me), 8),)
-                ),
+                NodeSpec(NodeId(me), "f", NodeKind.COMPUTE, SliceId(1), reads, (OutputSpec(BufferId(me), 8),)),
             )
         )
         facts += [NodeMoved(1.0, NodeId(me), state, IslandId(0), (DeviceId(0),)) for state in LIFE]

@@ -117,9 +117,7 @@ def test_a_recorder_misses_nothing_though_nobody_looks() -> None:
 def test_many_threads_append_and_nothing_is_lost() -> None:
     ring = FactRing(4096)
     recorder = Recorder(ring)
-    threads = [
-        threading.Thread(target=lambda: ring.extend(Noted(0.0, "x") for _ in range(500))) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: ring.extend(Noted(0.0, "x") for _ in range(500))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -147,9 +147,7 @@ def test_active_time_is_the_union_of_the_programs_lives() -> None:
 
 def test_what_never_ran_is_failed_but_no_launch() -> None:
     spec = NodeSpec(NodeId(1), "f", NodeKind.COMPUTE, SliceId(1))
-    stats = stats_of(
-        [NodeAdded(0.0, ProgramId(1), spec), NodeEnded(1.0, NodeId(1), NodeState.FAILED, error="x")]
-    )
+    stats = stats_of([NodeAdded(0.0, ProgramId(1), spec), NodeEnded(1.0, NodeId(1), NodeState.FAILED, error="x")])
     assert (stats.names["f"].launches, stats.names["f"].failed) == (0, 1)
     assert stats.ended == {NodeState.FAILED: 1}
 

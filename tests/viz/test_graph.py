@@ -22,12 +22,7 @@ def check(drawn: GraphPicture) -> None:
     assert len(at) == len(drawn.nodes)
     lanes = {(lane.key, lane.x): lane for lane in drawn.slices}
     for a, b in combinations(drawn.nodes, 2):
-        apart = (
-            a.x + a.w <= b.x + 1e-6
-            or b.x + b.w <= a.x + 1e-6
-            or a.y + a.h <= b.y + 1e-6
-            or b.y + b.h <= a.y + 1e-6
-        )
+        apart = a.x + a.w <= b.x + 1e-6 or b.x + b.w <= a.x + 1e-6 or a.y + a.h <= b.y + 1e-6 or b.y + b.h <= a.y + 1e-6
         assert apart, (a, b)
     for node in drawn.nodes:
         assert any(

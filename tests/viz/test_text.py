@@ -121,9 +121,7 @@ def test_the_summary_of_nothing_and_of_many_devices() -> None:
 def test_names_are_no_markup(name: str) -> None:
     model = nasty(name)
     model.add(Noted(0.0, name))
-    text = "".join(
-        render(part) for part in (summary(model, stats_of([])), islands_table(model), programs_table(model))
-    )
+    text = "".join(render(part) for part in (summary(model, stats_of([])), islands_table(model), programs_table(model)))
     assert "\x1b" not in text and "\x00" not in text and "\u202e" not in text
     if name.startswith("[bold"):
         assert "[bold red]markup[/]" in text

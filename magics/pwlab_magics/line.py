@@ -1,0 +1,272 @@
+"""``%pw``: the session, its programs and views, from the prompt.
+
+Each subcommand is one function here, which calls one public function of pwlab and shows what it gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import pwlab as pw
+from pwlab import viz
+from pwlab.config import Config
+from pwlab.errors import ComputationFailed, InternalError, ProgramCancelledError, UnknownName, nearest
+from pwlab.session import running
+
+from .output import ProgressLine, in_notebook, show, show_both
+from .parsers import Parser, seconds
+
+if TYPE_CHECKING:
+    from .extension import Extension
+
+#: Errors of a program, raised with their story; all others say that the command was misused.
+TELLS = (ComputationFailed, ProgramCancelledError, InternalError)
+
+NO_SESSION = "no session is running; `%pw start` starts one, and so does the first pathways cell"
+
+HELP = """\
+Starts and stops the session, shows what it does, and runs programs that were held back.
+
+    %pw start --islands 2 --devices 4     islands of (emulated) TPUs
+    %pw status                            what ran, what runs, how busy the islands are
+    %pw graph                             the newest program as a picture
+    %pw auto on                           every cell from now on is a pathways cell
+
+`%pw COMMAND -h` tells more of a command; Tab completes commands, flags and names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand.  ``names`` says what its argument is a name of, for completion."""
+
+    run: Callable[[Extension, argparse.Namespace], Any]
+    about: str
+    more: Callable[[Parser], Any] = lambda parser: None
+    names: str = ""
+
+
+def make_parser() -> Parser:
+    """``%pw`` with all its subcommands."""
+    parser = Parser("%pw", HELP)
+    commands = parser.add_subparsers(
+        prog="%pw", dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Parser
+    )
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(name, help=command.about, description=command.about)
+        command.more(sub)
+        sub.set_defaults(parser=sub)
+    return parser
+
+
+def flags_of(command: str) -> list[str]:
+    """The flags of one subcommand."""
+    parser = Parser(f"%pw {command}")
+    COMMANDS[command].more(parser)
+    return parser.flags()
+
+
+# --- the session ----------------------------------------------------------------------------------
+
+
+def _start(extension: Extension, args: argparse.Namespace) -> None:
+    print(pw.start(args.islands, args.devices, args.backend or "local", **_settings(args.settings)))
+
+
+def _stop(extension: Extension, args: argparse.Namespace) -> None:
+    print("the session was stopped" if running() is not None else NO_SESSION)
+    pw.shutdown()
+
+
+def _auto(extension: Extension, args: argparse.Namespace) -> None:
+    if args.state:
+        extension.auto = args.state == "on"
+    print("every cell is a pathways cell; `%pw auto off` ends it" if extension.auto else "cells run as usual")
+
+
+def _config(extension: Extension, args: argparse.Namespace) -> None:
+    wanted = _settings(args.settings)
+    for name, value in wanted.items():
+        pw.session().configure(name, value)
+    session = running()
+    config = session.config if session is not None else Config()
+    table = viz.make_table("setting", "value")
+    for field in fields(config):
+        if not wanted or field.name in wanted:
+            table.add_row(field.name, str(getattr(config, field.name)))
+    show(extension.shell, table)
+
+
+def _settings(words: list[str]) -> dict[str, str]:
+    known = [field.name for field in fields(Config)]
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f"a setting is written NAME=VALUE, not {word!r}{nearest(name, known)}")
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def _reset(extension: Extension, args: argparse.Namespace) -> None:
+    session = running()
+    gone = session.programs.forget(args.name) if session is not None else []
+    print(f"forgotten: {', '.join(gone)}" if gone else "no programs to forget")
+
+
+# --- views ------------------------------------------------------------------------------------------
+
+
+def _status(extension: Extension, args: argparse.Namespace) -> None:
+    session = running()
+    if session is None:
+        print(NO_SESSION)
+        return
+    with session.programs.recorder.reading() as (model, stats):
+        held = [record.name for record in session.programs.held()]
+        page = viz.status(model, stats, repr(session), held)
+    show(extension.shell, page)
+
+
+def _islands(extension: Extension, args: argparse.Namespace) -> None:
+    session = running()
+    if session is None:
+        print(NO_SESSION)
+        return
+    with session.programs.recorder.reading() as (model, _):
+        table = viz.islands_table(model)
+    show(extension.shell, table)
+
+
+def _syncs(extension: Extension, args: argparse.Namespace) -> None:
+    session = running()
+    if session is None:
+        print(NO_SESSION)
+        return
+    with session.programs.recorder.reading() as (model, _):
+        table = viz.waits_table(model.waits)
+    show(extension.shell, table)
+
+
+def _graph(extension: Extension, args: argparse.Namespace) -> None:
+    session = running()
+    if session is None:
+        print(NO_SESSION)
+        return
+    programs = session.programs
+    if args.name:
+        record = programs.find(args.name)
+        if record.held:
+            print(programs.text(record))
+            return
+        chosen: Any = record.id
+    else:
+        chosen = None if args.all else next((r.id for r in reversed(list(programs)) if r.nodes), None)
+    with programs.recorder.reading() as (model, _):
+        small = viz.picture(model, chosen, limit=viz.TEXT_LIMIT)
+        if in_notebook(extension.shell):
+            show_both(viz.graph_text(small), viz.html(viz.picture(model, chosen)))
+        else:
+            print(viz.graph_text(small))
+
+
+# --- programs ---------------------------------------------------------------------------------------
+
+
+def _run(extension: Extension, args: argparse.Namespace) -> None:
+    __tracebackhide__ = True
+    programs = pw.session().programs
+    record = programs.run(args.name)
+    if args.block:
+        with ProgressLine(extension.shell) as line:
+            programs.wait(record, args.timeout, line.show, args.progress_after)
+
+
+def _wait(extension: Extension, args: argparse.Namespace) -> None:
+    __tracebackhide__ = True
+    session = running()
+    if session is None:
+        print(NO_SESSION)
+        return
+    with ProgressLine(extension.shell) as line:
+        session.programs.wait(args.name, args.timeout, line.show, args.progress_after)
+
+
+def _result(extension: Extension, args: argparse.Namespace) -> Any:
+    __tracebackhide__ = True
+    session = running()
+    if session is None:
+        raise UnknownName(NO_SESSION)
+    return session.programs.result(args.name, args.timeout)
+
+
+# --- arguments ----------------------------------------------------------------------------------------
+
+
+def _start_args(parser: Parser) -> None:
+    parser.add_argument("--islands", type=int, metavar="N", help="how many islands; two of emulated TPUs if not given")
+    parser.add_argument("--devices", type=int, metavar="N", help="devices of each island")
+    parser.add_argument("--backend", metavar="NAME", help="local (the default): the JAX devices of this process")
+    _config_args(parser)
+
+
+def _config_args(parser: Parser) -> None:
+    parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="settings, such as sync=error")
+
+
+def _wait_args(parser: Parser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a program; all that were dispatched if not given")
+    _time_args(parser)
+
+
+def _run_args(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a program recorded by %%%%pathways --defer -p NAME")
+    parser.add_argument("-b", "--block", action="store_true", help="wait until it has run")
+    _time_args(parser)
+
+
+def _time_args(parser: Parser) -> None:
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="wait at most so many seconds")
+    parser.add_argument("--progress-after", type=seconds, metavar="S", help="show progress after so many seconds")
+
+
+def _result_args(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a program: its name, or In[4] or 4 for a cell")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="wait at most so many seconds")
+
+
+def _graph_args(parser: Parser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a program; the newest if not given")
+    parser.add_argument("--all", action="store_true", help="all programs in one picture")
+
+
+def _name_args(parser: Parser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a program; all if not given")
+
+
+def _auto_args(parser: Parser) -> None:
+    parser.add_argument("state", nargs="?", choices=("on", "off"), help="without: tells which it is")
+
+
+COMMANDS: dict[str, Command] = {
+    "start": Command(_start, "starts the session, or keeps it if it has this shape", _start_args, "settings"),
+    "stop": Command(_stop, "stops the session; its threads end and its devices are free"),
+    "auto": Command(_auto, "makes every cell a pathways cell, or ends that", _auto_args, "on off"),
+    "status": Command(_status, "shows the session, how busy its islands are, and its programs"),
+    "islands": Command(_islands, "shows islands and the slices on them"),
+    "slices": Command(_islands, "shows slices and the devices that they have"),
+    "graph": Command(_graph, "shows a program as a picture; as text in a terminal", _graph_args, "programs"),
+    "run": Command(_run, "dispatches a program that --defer held back", _run_args, "held"),
+    "wait": Command(_wait, "waits until a program has ended, or all", _wait_args, "programs"),
+    "result": Command(_result, "gives the value of a program's last expression", _result_args, "programs"),
+    "syncs": Command(_syncs, "lists where you waited for a value, and how long"),
+    "config": Command(_config, "shows settings, or sets them: sync=error", _config_args, "settings"),
+    "reset": Command(
+        _reset,
+        "forgets programs: drops what is held back, lets results go; session, slices and your tensors stay",
+        _name_args,
+        "programs",
+    ),
+}
