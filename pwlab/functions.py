@@ -243,8 +243,8 @@ def _shard(s: Session, x: Any, spec: Any, where: VirtualSlice) -> Any:
             cut *= size[name]
         if x.shape[axis] % cut:
             raise PlacementError(
-                f"axis {axis} of {x.dtype}{list(x.shape)} cannot be cut into {cut} equal parts over slice {where.name!r}; "
-                f"pad it to a multiple of {cut}, or leave that axis whole"
+                f"axis {axis} of {x.dtype}{list(x.shape)} cannot be cut into {cut} equal parts over slice "
+                f"{where.name!r}; pad it to a multiple of {cut}, or leave that axis whole"
             )
     return transfer_p.bind(x, slice=int(where.id), spec=spec)
 

@@ -290,8 +290,8 @@ class Programs:
         are, go, it = ("is", "goes", "it") if len(records) == 1 else ("are", "go", "them")
         again = f" {records[0].name}" if len(records) == 1 else ""
         return (
-            f"{'program ' if len(records) == 1 else ''}{name} {are} still running after {timeout:g} s: {so_far.done:,} of "
-            f"{so_far.total:,} computations are done. {it.capitalize() if it == 'it' else 'They'} {go} on; wait again "
+            f"{'program ' if len(records) == 1 else ''}{name} {are} still running after {timeout:g} s: "
+            f"{so_far.done:,} of {so_far.total:,} computations are done. {it.capitalize() if it == 'it' else 'They'} {go} on; wait again "
             f"with `%pw wait{again}`"
         )
 

@@ -69,8 +69,8 @@ class VirtualSlice:
         sizes = tuple(shape) if shape is not None else _square(n, len(names))
         if len(sizes) != len(names) or math.prod(sizes) != n:
             raise PlacementError(
-                f"a mesh of shape {sizes} with axes {names} does not fit slice {self.name!r}, which has {n} devices: give "
-                f"one size an axis, {n} in all"
+                f"a mesh of shape {sizes} with axes {names} does not fit slice {self.name!r}, which has {n} "
+                f"devices: give one size an axis, {n} in all"
             )
         if (names, sizes) not in self._meshes:
             self._meshes.append((names, sizes))
@@ -170,7 +170,8 @@ class Slices:
             found = self.by_id.get(where.id)
             if found is not where:
                 raise PlacementError(
-                    f"slice {where.name!r} belongs to a session that was stopped, or was removed; make it again with add_slice"
+                    f"slice {where.name!r} belongs to a session that was stopped, or was removed; make it again with "
+                    "add_slice"
                 )
             return where
         if isinstance(where, Tpus):

@@ -16,10 +16,10 @@ import pytest
 
 jax.config.update("jax_num_cpu_devices", 8)
 
-from harness import settle
+from harness import settle  # noqa: E402
 
-import pwlab as pw
-from pwlab.session import running
+import pwlab as pw  # noqa: E402
+from pwlab.session import running  # noqa: E402
 
 
 @pytest.fixture

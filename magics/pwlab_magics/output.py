@@ -36,7 +36,8 @@ def show(shell: InteractiveShell, renderable: RenderableType) -> None:
     else:
         from rich.console import Console
 
-        Console(file=sys.stdout, highlight=False).print(renderable)
+        width = None if sys.stdout.isatty() else _COLUMNS
+        Console(file=sys.stdout, width=width, highlight=False).print(renderable)
 
 
 def show_both(text: str, html: str) -> None:

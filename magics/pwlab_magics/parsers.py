@@ -51,7 +51,7 @@ class Parser(MagicArgumentParser):
         choice = re.match(r"argument (\S+): invalid choice: '?([^']*?)'? \(choose from (.*)\)$", message)
         if choice:
             word, known = choice[2], re.findall(r"[\w.-]+", choice[3])
-            message = f"no {choice[1]} is called {word!r}{near(word, known)}; there are {', '.join(known)}"
+            message = f"no {choice[1].lower()} is called {word!r}{near(word, known)}; there are {', '.join(known)}"
         raise UsageError(f"{self.prog}: {message}. See {self.prog} -h")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:

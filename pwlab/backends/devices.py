@@ -7,6 +7,7 @@ TPU.  Emulated TPUs are CPU devices, which JAX makes only if it is asked before 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from itertools import islice
@@ -70,10 +71,8 @@ def _ask_for_cpu_devices(n: int) -> None:
     """Asks JAX for ``n`` CPU devices; without effect where JAX has started."""
     # Collectives of emulated devices take a thread each while they meet; too few threads abort the process.
     os.environ.setdefault("NPROC", str(2 * n))
-    try:
+    with contextlib.suppress(RuntimeError):  # JAX runs already: what it has is what there is
         jax.config.update("jax_num_cpu_devices", n)
-    except RuntimeError:
-        pass  # JAX runs already: what it has is what there is
 
 
 def _real(devices: list[Any], islands: int | None, per_island: int | None) -> Machine:

@@ -170,7 +170,7 @@ class LocalBackend:
             return compiler.on_slice(spec, task.devices, axes, shape)
         source = compiler.sharding_of(task.inputs[0])
         if task.spread and isinstance(source, NamedSharding) and source.mesh.size == len(task.devices):
-            mesh = source.mesh
+            mesh: Any = source.mesh
             return compiler.on_slice(source.spec, task.devices, mesh.axis_names, mesh.devices.shape)
         if task.spread:
             return compiler.on_slice(PartitionSpec(), task.devices, ("d",), (len(task.devices),))

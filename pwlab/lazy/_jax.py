@@ -26,8 +26,9 @@ from jax._src.numpy import indexing as _indexing
 from jax._src.pjit import jit_p as jit_p
 from jax.extend import core as _extend_core
 
-Tracer = _core.Tracer
-Trace = _core.Trace
+#: Base classes; untyped, since what LazyTensor overrides is declared never to return.
+Tracer: Any = _core.Tracer
+Trace: Any = _core.Trace
 Primitive = _core.Primitive
 eval_trace = _core.eval_trace
 typeof = _core.typeof
@@ -37,7 +38,7 @@ set_current_trace = _core.set_current_trace
 trace_context: Callable[[], tuple[Any, ...]] = _config.trace_context
 ShapedArray = _core.ShapedArray
 shard_map_name = "shard_map"
-slice_p = _lax.slice_p if hasattr(_lax, "slice_p") else _slicing.slice_p
+slice_p = _slicing.slice_p
 dynamic_slice_p = _slicing.dynamic_slice_p
 copy_p = _lax.copy_p
 
@@ -103,7 +104,7 @@ def dim_bytes(aval: Any) -> int:
     if dtype is None:
         return 0
     if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
-        physical = _core.physical_aval(aval)
+        physical: Any = _core.physical_aval(aval)
         return int(np.prod(physical.shape, dtype=np.int64)) * physical.dtype.itemsize
     return int(np.prod(aval.shape, dtype=np.int64)) * dtype.itemsize
 
@@ -131,7 +132,7 @@ def equation_context() -> Any:
 
 
 def x64_enabled() -> bool:
-    return bool(jax.config.jax_enable_x64)
+    return bool(_config.enable_x64.value)
 
 
 @contextlib.contextmanager

@@ -306,12 +306,7 @@ class Client:
         buffer = self._settling(tensor)
         if buffer.ready:
             return buffer.array
-        explicit = reason.endswith("()") and reason in (
-            "result()",
-            "block_until_ready()",
-            "pw.fetch",
-            "pw.wait",
-        )
+        explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait")
         source = here()
         if active.get() is not None and not explicit:
             if self.config.sync == "error":
@@ -367,7 +362,8 @@ class Client:
             line = f"\n    {failure.source.text}" if failure.source and failure.source.text else ""
             text = (
                 f"{name}{where}, failed on the device:{line}\n  {failure.error}\n"
-                "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell again."
+                "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell "
+                "again."
             )
         failure.told = True
         error = ComputationFailed(text, node=failure.node, source=failure.source, cause=failure.error)
@@ -433,7 +429,7 @@ class Client:
             spread=bool(buffer is not None and buffer.spread),
             spec=f"P{tuple(sharding.spec)}" if named else "",
             nbytes=_jax.dim_bytes(aval),
-            preview=preview_of(buffer.array) if state == "ready" else None,
+            preview=preview_of(buffer.array) if buffer is not None and state == "ready" else None,
             error=buffer.failure.error if buffer is not None and buffer.failure is not None else "",
             grid=grid,
             holders=holders,

@@ -259,7 +259,7 @@ def _meshes(params: dict[str, Any]) -> list[Any]:
 
 # --- moving between slices ---------------------------------------------------------------------
 
-transfer_p = jax.extend.core.Primitive("pwlab_transfer")
+transfer_p = _jax.Primitive("pwlab_transfer")
 
 
 def _transfer_impl(x: Any, **_: Any) -> Any:

@@ -100,6 +100,8 @@ class Recorder:
         #: The code of the function whose call this scope is, until its frame is found.
         self.seek: CodeType | None = None
         self.closed = False
+        #: Its scope was left.  A task that was started in it may live longer, and runs plain JAX then.
+        self.over = False
         self.window: Window
         self._argument_of: dict[int, int]
         self._last = -1

@@ -101,6 +101,7 @@ class Scope:
         recorder, self.recorder = self.recorder, None
         if recorder is None:
             return
+        recorder.over = True
         if self._token is not None:
             try:
                 active.reset(self._token)

@@ -45,7 +45,7 @@ class RecordingTrace(_jax.Trace):  # type: ignore[misc]
 
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         recorder = active.get()
-        if recorder is None:
+        if recorder is None or recorder.over:
             return _jax.eval_primitive(primitive, list(map(_jax.full_lower, args)), params)
         return recorder.record(primitive, args, params)
 

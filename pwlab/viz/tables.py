@@ -29,7 +29,7 @@ def render(renderable: RenderableType, columns: int = 100, colour: bool = False)
 
     out = io.StringIO()
     Console(file=out, width=columns, force_terminal=colour, color_system="standard" if colour else None,
-            legacy_windows=False).print(renderable)  # fmt: skip
+            legacy_windows=False, force_jupyter=False).print(renderable)  # fmt: skip
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import operator
 import pickle
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
-from harness import LONG, Gate, gate, line_of, nodes, waits
+from harness import LONG, gate, line_of, nodes, waits
 
 import pwlab as pw
 from pwlab.errors import SyncForbidden, WaitTimeout
@@ -87,16 +89,12 @@ WAITING: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
 def test_a_need_for_the_value_waits_once_and_says_where(session: pw.Session, name: str) -> None:
     make, use, reason = WAITING[name]
 
-    def cell() -> tuple[Any, Any]:
-        with pw.lazy():
-            x = make()
+    def cell() -> None:
+        with pw.lazy(), gate() as hold:
+            x = hold(make())  # through a host, so that it is not there before somebody waits
+            hold.open()
             use(x)  # here
-        return x, session.ring.last
 
-    with gate() as hold, pw.lazy():
-        make = (lambda inner: lambda: hold_back(hold, inner()))(make)
-        with pw.lazy("warm up"):
-            pass
     cell()
     told = waits(session)
     assert [w.reason for w in told][:1] == [reason]
@@ -108,12 +106,6 @@ def test_a_need_for_the_value_waits_once_and_says_where(session: pw.Session, nam
         line_of("# here", cell),
         "use(x)  # here",
     )
-
-
-def hold_back(hold: Gate, x: Any) -> Any:
-    """``x`` through a host, so that it cannot be there at once; the gate is open."""
-    hold.open()
-    return hold(x)
 
 
 NEVER_WAIT: dict[str, Callable[[Any], Any]] = {
@@ -330,11 +322,14 @@ def jax_step(jitted: bool) -> Callable[[int], list[Any]]:
     w = {"a": jax.random.normal(keys[0], (8, 16)), "b": jax.random.normal(keys[1], (16, 2))}
     x, y = jnp.asarray(FEATURES), jnp.asarray(LABELS)
 
+    turn = itertools.count()
+
     def train(steps: int) -> list[Any]:
         nonlocal w
         losses = []
-        for i in range(steps):
-            w, loss = run(w, x[i * 8 % 64 : i * 8 % 64 + 8], y[i * 8 % 64 : i * 8 % 64 + 8], 0.1 / (i + 1))
+        for i in itertools.islice(turn, steps):
+            at = slice(i * 8 % 64, i * 8 % 64 + 8)
+            w, loss = run(w, x[at], y[at], 0.1 / (i + 1))
             losses.append(loss)
         return losses
 
@@ -379,7 +374,8 @@ def test_losses_are_given_to_what_draws_them(session: pw.Session) -> None:
     frame = pandas.DataFrame({"loss": [float(v) for v in losses], "curve": np.asarray(curve)})
     assert frame["loss"].max() == 1.0
     assert pandas.Series(curve).iloc[1] == 0.5
-    with tqdm.tqdm(losses, disable=None, file=open("/dev/null", "w")) as bar:
+    with tqdm.tqdm(losses, file=io.StringIO()) as bar:
         for loss in bar:
             bar.set_postfix(loss=loss)
             bar.set_description(f"{loss:.2f}")
+    assert "0.25" in str(bar)
