@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def demo(notebook: Path, out: Path) -> int:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     began = time.monotonic()
     summary = ""
-    with Progress(*columns, console=console, transient=True) as progress:
+    # What the kernel says of itself is shown only if something goes wrong.
+    with tempfile.TemporaryFile() as noise, Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(f"running {notebook.name}", total=len(code))
         client = NotebookClient(
             book,
@@ -68,10 +70,10 @@ def demo(notebook: Path, out: Path) -> int:
             on_cell_executed=lambda **_: progress.advance(bar),
         )
         try:
-            with client.setup_kernel():
+            with client.setup_kernel(stderr=noise):
                 for index, cell in enumerate(book.cells):
                     client.execute_cell(cell, index)
-                width = min(console.width, 120)
+                width = min(console.width, 120) if console.is_terminal else 100
                 text = _SUMMARY.format(columns=width, colour=console.is_terminal)
                 asked = nbformat.v4.new_code_cell(text)
                 book.cells.append(asked)
@@ -80,7 +82,8 @@ def demo(notebook: Path, out: Path) -> int:
                 summary = "".join(o.get("text", "") for o in asked.outputs)
         except CellExecutionError as error:
             console.print(f"[red]A cell of {notebook} failed:[/]")
-            print(error, file=sys.stderr)
+            noise.seek(0)
+            print(error, noise.read().decode(errors="replace"), sep="\n", file=sys.stderr)
             return 1
     out.mkdir(parents=True, exist_ok=True)
     page = out / f"{notebook.stem}.html"

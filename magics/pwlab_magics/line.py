@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pwlab as pw
 from pwlab import viz
 from pwlab.config import Config
-from pwlab.errors import ComputationFailed, InternalError, ProgramCancelledError, UnknownName, nearest
+from pwlab.errors import (
+    BufferReleased,
+    ComputationFailed,
+    InternalError,
+    ProgramCancelledError,
+    SessionClosed,
+    UnknownName,
+    WaitTimeout,
+    nearest,
+)
 from pwlab.session import running
 
 from .output import ProgressLine, in_notebook, show, show_both
@@ -22,8 +31,8 @@ from .parsers import Parser, seconds
 if TYPE_CHECKING:
     from .extension import Extension
 
-#: Errors of a program, raised with their story; all others say that the command was misused.
-TELLS = (ComputationFailed, ProgramCancelledError, InternalError)
+#: What may become of a program, raised as it is; every other error says that the command was misused.
+TELLS = (BufferReleased, ComputationFailed, InternalError, ProgramCancelledError, SessionClosed, WaitTimeout)
 
 NO_SESSION = "no session is running; `%pw start` starts one, and so does the first pathways cell"
 

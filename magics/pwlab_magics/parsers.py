@@ -32,7 +32,7 @@ class Parser(MagicArgumentParser):
           HelpShown: the help was asked for, and printed.
         """
         try:
-            words = arg_split(line)
+            words = arg_split(line, posix=True)
         except ValueError as error:  # an open quote
             self.error(f"{str(error).lower()} in {line!r}")
         found, unknown = self.parse_known_args(words)

@@ -164,8 +164,12 @@ def transfer(program: Program) -> Program:
 
 
 def coalesce(program: Program, limits: Limits) -> Program:
-    """Joins small computations of one slice into one launch."""
+    """Joins small computations of one slice into one launch.
+
+    What another slice or a host waits for ends its launch, so that a pipeline over slices stays one.
+    """
     small = limits.coalesce_us / 8
+    awaited = {v for node in program.nodes if node.kind in (OpKind.TRANSFER, OpKind.HOST) for v in node.reads}
 
     def joins(node: Node) -> bool:
         return node.kind in (OpKind.PRIMITIVE, OpKind.COMPUTATION) and not node.ordered and node.cost_us <= small
@@ -173,7 +177,7 @@ def coalesce(program: Program, limits: Limits) -> Program:
     def fits(bin: _Bin, node: Node) -> bool:
         return bin.cost_us + node.cost_us <= limits.coalesce_us and bin.size + node.size <= limits.coalesce_size
 
-    return _merge(program, joins, fits)
+    return _merge(program, joins, fits, closes=lambda node: not awaited.isdisjoint(node.writes))
 
 
 def assign(program: Program, devices: Mapping[SliceId, tuple[DeviceId, ...]]) -> Program:
@@ -208,7 +212,13 @@ class _Bin:
         self.size += node.size
 
 
-def _merge(program: Program, joins: Callable[[Node], bool], fits: Callable[[_Bin, Node], bool]) -> Program:
+def _merge(
+    program: Program,
+    joins: Callable[[Node], bool],
+    fits: Callable[[_Bin, Node], bool],
+    closes: Callable[[Node], bool] = lambda node: False,
+) -> Program:
+    """Puts nodes that join together into one; a node that closes is the last of its own."""
     bins: list[_Bin] = []
     made: dict[int, _Bin] = {}
     open_bins: dict[tuple[SliceId, bool], _Bin] = {}
@@ -231,6 +241,8 @@ def _merge(program: Program, joins: Callable[[Node], bool], fits: Callable[[_Bin
             bins.append(bin)
             if joins(node):
                 open_bins[key] = bin
+        if closes(node) and open_bins.get(key) is bin:
+            del open_bins[key]
         if node.ordered:
             last_ordered = bin
         for v in node.writes:
@@ -279,10 +291,18 @@ def _join(bin: _Bin, read_by_others: set[int], live: frozenset[int]) -> Node:
     )
 
 
+#: Operations that move data about; they name a group only where it has no others.
+_PLUMBING = frozenset(
+    "asarray broadcast_in_dim convert_element_type copy dynamic_slice iota reshape slice squeeze stop_gradient transpose "
+    "random_wrap random_unwrap".split()
+)
+
+
 def _name(parts: tuple[str, ...]) -> str:
-    """A short name for merged operations: the distinct names, most telling first."""
+    """A short name for merged operations: the distinct names in their order, plumbing left out."""
+    telling = [p for p in parts if p not in _PLUMBING] or parts
     counts: dict[str, int] = {}
-    for part in parts:
+    for part in telling:
         counts[part] = counts.get(part, 0) + 1
     shown = [f"{n}×{c}" if c > 1 else n for n, c in list(counts.items())[:3]]
     return "+".join(shown) + ("+…" if len(counts) > 3 else "")

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import api as _api
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dispatch as _dispatch
@@ -236,3 +237,15 @@ def lower_for_device_put() -> None:
         return original(*map(full_lower, xs), **params)
 
     _dispatch._batched_device_put_impl = put
+
+
+def give_values_to_device_get(trace: Any) -> None:
+    """Makes ``jax.device_get`` take the value of ``trace``'s tensors; it gives every other tracer back as it is."""
+    original = _api._device_get
+
+    def get(x: Any) -> Any:
+        if isinstance(x, Tracer) and x._trace is trace:
+            x = x._value("jax.device_get")
+        return original(x)
+
+    _api._device_get = get

@@ -93,7 +93,8 @@ class Client:
 
     def recording(self) -> bool:
         """Whether this thread or task is inside a pathways scope, and records now."""
-        return active.get() is not None and _jax.current_trace() is not _jax.eval_trace
+        recorder = active.get()
+        return recorder is not None and not recorder.over and _jax.current_trace() is not _jax.eval_trace
 
     def open_program(self, name: str, source: Source | None) -> ProgramRecord:
         record = ProgramRecord(self._ids.program(), name, source)
@@ -217,6 +218,8 @@ class Client:
             node = step.node
             id = self._ids.node()
             source = window.places.source(window.calls[node.at][2])
+            # A function without a name goes by the line that calls it.
+            name = source.text if node.name == "<lambda>" and source.text else node.name
             writes = node.writes
             outputs: list[Buffer] = []
             pinned: list[BufferId] = []
@@ -250,7 +253,7 @@ class Client:
                 Task(
                     id,
                     step.kind,
-                    node.name,
+                    name,
                     step.computation,
                     inputs,
                     outputs,
@@ -264,7 +267,7 @@ class Client:
             specs.append(
                 NodeSpec(
                     id,
-                    node.name,
+                    name,
                     step.kind,
                     node.slice,
                     reads,
@@ -306,7 +309,7 @@ class Client:
         buffer = self._settling(tensor)
         if buffer.ready:
             return buffer.array
-        explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait")
+        explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait", "jax.device_get")
         source = here()
         if active.get() is not None and not explicit:
             if self.config.sync == "error":

@@ -15,9 +15,9 @@ from typing import Any
 from . import _jax
 
 #: Elements that a slow device (one CPU core) moves through an elementwise operation in a microsecond.
-_ELEMENTS_PER_US = 500.0
+_ELEMENTS_PER_US = 2000.0
 #: Multiply-adds that it does in a microsecond.
-_MADS_PER_US = 2000.0
+_MADS_PER_US = 10_000.0
 #: Stands for "unknown, so take it for large".
 _LARGE_US = 1e6
 

@@ -80,7 +80,9 @@ def structure(value: Any) -> Hashable:
         if value.size <= 16 and value.dtype != object:
             return ("np", value.dtype.str, value.shape, value.tobytes())
         return ById(value)
-    if isinstance(value, (bool, int, float, complex)):
+    if isinstance(value, (float, complex)):
+        return (type(value), repr(value))  # tells -0.0 from 0.0, and nan is nan
+    if isinstance(value, (bool, int)):
         return (type(value), value)
     if callable(value) and not isinstance(value, (type, np.dtype)):
         return ById(value)

@@ -73,6 +73,8 @@ _NEEDS_ARRAY = frozenset(
     }
 )
 
+_COMPARES_SHARDINGS = "flax.nnx.variablelib"
+
 
 class LazyTensor(_jax.Tracer):  # type: ignore[misc]
     """An array of a Pathways program, computed in the background.
@@ -246,27 +248,12 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
     def __deepcopy__(self, memo: dict[int, Any]) -> LazyTensor:
         return self._client.copy(self)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NEEDS_ARRAY:
-            return getattr(self._value(f".{name}"), name)
-        return super().__getattr__(name)
-
-    # ``sharding``, ``device`` and their like are properties of the base class that raise; take them back.
     @property
     def sharding(self) -> Any:
+        # Flax NNX only compares the shardings of the old and the new value of a variable, and takes None for unknown.
+        if sys._getframe(1).f_globals.get("__name__") == _COMPARES_SHARDINGS and self._client.recording():
+            return None
         return self._value(".sharding").sharding
-
-    @property
-    def committed(self) -> bool:
-        return self._value(".committed").committed
-
-    @property
-    def device(self) -> Any:
-        return self._value(".device").device
-
-    @property
-    def addressable_shards(self) -> Any:
-        return self._value(".addressable_shards").addressable_shards
 
     def copy_to_host_async(self) -> None:
         """Nothing to do: results are computed in the background anyway."""
@@ -275,6 +262,16 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
         """Raises BufferReleased if it was released or donated."""
         if self._ref.gone:
             raise BufferReleased(gone_text(self))
+
+
+def _needs_array(name: str) -> property:
+    return property(lambda self: getattr(self._value(f".{name}"), name))
+
+
+# The base class has some of these, and they raise; take them back.
+for _name in _NEEDS_ARRAY:
+    if _name not in vars(LazyTensor):
+        setattr(LazyTensor, _name, _needs_array(_name))
 
 
 def gone_text(tensor: LazyTensor) -> str:

@@ -1,0 +1,107 @@
+"""In a real kernel: which cell an output belongs to, Ctrl-C, and what a notebook gets to see."""
+
+from __future__ import annotations
+
+import base64
+
+import nbformat
+from nbclient import NotebookClient
+
+from .kernel import Kernel
+
+
+def test_outputs_of_the_background_stand_under_the_cell_that_wrote_them(kernel: Kernel) -> None:
+    kernel.ok("gate.clear()")
+    first = kernel.run("%%pathways -p first\ny = held(jnp.arange(3.))\njax.debug.print('first {}', y)")
+    assert first.text == "" and not first.errors
+    second = kernel.run("%%pathways\nprint('mine')\njax.debug.print('second {}', y)\ngate.set()")
+    kernel.ok("%pw wait")
+    kernel.until(lambda: "first" in first.text and "second" in second.text)
+    assert first.text == "first [0. 1. 2.]\n"
+    assert second.text == "mine\nsecond [0. 1. 2.]\n"
+
+
+def test_interrupt_while_waiting(kernel: Kernel) -> None:
+    kernel.ok("gate.clear()")
+    cell = kernel.start("%%pathways\ny = held(jnp.arange(3.))\nprint('now', flush=True)\nfloat(y[0])")
+    kernel.until(lambda: "now" in cell.text)
+    kernel.interrupt()
+    kernel.until(lambda: cell.idle)
+    assert [error["ename"] for error in cell.errors] == ["KeyboardInterrupt"]
+    assert kernel.ok("gate.set()\ny.tolist()").data()["text/plain"] == "[0.0, 1.0, 2.0]"
+
+
+def test_interrupt_of_a_blocking_cell(kernel: Kernel) -> None:
+    kernel.ok("gate.clear()")
+    cell = kernel.start("%%pathways -b --progress-after 0\ny = held(jnp.arange(3.))")
+    kernel.until(lambda: any(out["kind"] == "update_display_data" for out in cell.outputs))
+    kernel.interrupt()
+    kernel.until(lambda: cell.idle)
+    assert [error["ename"] for error in cell.errors] == ["KeyboardInterrupt"]
+    shown = [out["data"]["text/plain"] for out in cell.outputs if "data" in out]
+    assert shown[0].startswith("waiting for In[") and shown[-1] == ""
+    assert kernel.ok("gate.set()\n%pw wait\ny.state").data()["text/plain"] == "'ready'"
+
+
+def test_interrupt_while_recording(kernel: Kernel) -> None:
+    cell = kernel.start("%%pathways\nx = jnp.zeros(2)\nprint('now', flush=True)\nwhile True:\n    x = x + 1")
+    kernel.until(lambda: "now" in cell.text)
+    kernel.interrupt()
+    kernel.until(lambda: cell.idle)
+    assert [error["ename"] for error in cell.errors] == ["KeyboardInterrupt"]
+    assert kernel.ok("type(jnp.ones(2) * 2).__name__").data()["text/plain"] == "'ArrayImpl'"
+    assert kernel.ok("bool(x[0] >= 0)").data()["text/plain"] == "True"
+    kernel.ok("%%pathways -b\nx = x + 1")
+
+
+def test_a_cell_with_await(kernel: Kernel) -> None:
+    cell = kernel.ok("%%pathways\nimport asyncio\na = jnp.ones(2)\nawait asyncio.sleep(0)\nb = a + 1\nb")
+    assert cell.data()["text/plain"].startswith("LazyTensor f32[2]")
+    assert kernel.ok("str(b.source).split('], ')[1]").data()["text/plain"] == "'line 5'"
+    cell = kernel.run("%%pathways\nawait asyncio.sleep(0)\n1 / 0")
+    assert [error["ename"] for error in cell.errors] == ["ZeroDivisionError"]
+    assert "line 3" in "".join(cell.errors[0]["traceback"])
+    assert kernel.ok("type(jnp.ones(2) * 2).__name__").data()["text/plain"] == "'ArrayImpl'"
+
+
+def test_a_task_that_outlives_its_cell_runs_plain_jax(kernel: Kernel) -> None:
+    kernel.ok(
+        "%%pathways\nstep = asyncio.Event()\n"
+        "async def later():\n    await step.wait()\n    return type(jnp.ones(2) * 2).__name__\n"
+        "task = asyncio.create_task(later())"
+    )
+    assert kernel.ok("%%pathways\nz = jnp.ones(2)\nstep.set()\nawait task").data()["text/plain"] == "'ArrayImpl'"
+
+
+def test_rich_outputs(kernel: Kernel) -> None:
+    kernel.ok("%%pathways -b -p mine\nx = jnp.ones(2) + 1")
+    status = kernel.ok("%pw status").data("display_data")
+    assert "mine" in status["text/plain"] and "<pre" in status["text/html"] and "mine" in status["text/html"]
+    graph = kernel.ok("%pw graph mine").data("display_data")
+    assert "mine" in graph["text/plain"]
+    _, _, encoded = graph["text/html"].partition("data:image/svg+xml;base64,")
+    assert base64.b64decode(encoded.partition('"')[0]).startswith(b"<svg")
+
+
+def test_a_silent_request_is_left_alone(kernel: Kernel) -> None:
+    kernel.ok("%pw auto on")
+    kernel._client.execute("quiet = jnp.ones(2)", silent=True)
+    kernel.ok("%pw auto off")
+    assert kernel.ok("type(quiet).__name__").data()["text/plain"] == "'ArrayImpl'"
+
+
+def test_a_notebook_is_executed(kernel: Kernel) -> None:
+    new = nbformat.v4.new_code_cell
+    book = nbformat.v4.new_notebook(
+        cells=[
+            new("%load_ext pwlab\nimport jax.numpy as jnp"),
+            new("%%pathways -b\nx = jnp.ones(2)\nx + 1"),
+            new("%pw graph"),
+        ]
+    )
+    manager = type(kernel._manager)()
+    manager._kernel_spec = kernel._manager._kernel_spec
+    NotebookClient(book, km=manager, timeout=120).execute(env=kernel.env)
+    assert "started Session(2 islands of emulated TPUs" in book.cells[1].outputs[0]["text"]
+    assert book.cells[1].outputs[1]["data"]["text/plain"].endswith("[2., 2.]")
+    assert "svg" in book.cells[2].outputs[0]["data"]["text/html"]
