@@ -286,13 +286,12 @@ class Programs:
 
     def _late(self, records: Sequence[ProgramRecord], timeout: float) -> str:
         so_far = self.progress(records)
-        name = repr(records[0].name) if len(records) == 1 else f"{len(records)} programs"
-        are, go, it = ("is", "goes", "it") if len(records) == 1 else ("are", "go", "them")
-        again = f" {records[0].name}" if len(records) == 1 else ""
+        one = len(records) == 1
+        who = f"program {records[0].name!r} is" if one else f"{len(records)} programs are"
+        goes, again = ("It goes", f" {records[0].name}") if one else ("They go", "")
         return (
-            f"{'program ' if len(records) == 1 else ''}{name} {are} still running after {timeout:g} s: "
-            f"{so_far.done:,} of {so_far.total:,} computations are done. {it.capitalize() if it == 'it' else 'They'} {go} on; wait again "
-            f"with `%pw wait{again}`"
+            f"{who} still running after {timeout:g} s: {so_far.done:,} of {so_far.total:,} computations are done. "
+            f"{goes} on; wait again with `%pw wait{again}`"
         )
 
     # --- what went wrong -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """``%%pathways``: a cell whose JAX is recorded as one program, and runs in the background.
 
-:class:`PathwaysCell` is the context manager that such a cell's body runs in; see :mod:`pwlab_magics.transformer` for how
-it comes there.  A script writes ``with pw.session().programs.scope("train"):``.
+:class:`PathwaysCell` is the context manager that such a cell's body runs in; see :mod:`pwlab_magics.transformer` for
+how it comes there.  A script writes ``with pw.session().programs.scope("train"):``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ class Parser(MagicArgumentParser):
     """An argparse parser for a magic; ``prog`` is what the user types before the arguments."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = ""):
-        super().__init__(prog, None, description, epilog, formatter_class=argparse.RawDescriptionHelpFormatter)
+        raw: Any = argparse.RawDescriptionHelpFormatter  # IPython's own would break our lines anew
+        super().__init__(prog, None, description, epilog, formatter_class=raw)
         self.allow_abbrev = False
         self.add_argument("-h", "--help", action=_Help, help="show this help")
 

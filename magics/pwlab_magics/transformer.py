@@ -37,8 +37,8 @@ def head_of(lines: list[str]) -> int | None:
 def rewrite(lines: list[str]) -> list[str]:
     """The cell with ``%%pathways`` as a line magic.
 
-    A cell magic right below it (``%%time``) moves above, so that it runs the pathways cell and not the reverse; one that
-    stands above it runs its own body as a cell, which comes here in turn.  With ``-h`` the body is dropped.
+    A cell magic right below it (``%%time``) moves above, so that it runs the pathways cell and not the reverse; one
+    that stands above it runs its own body as a cell, which comes here in turn.  With ``-h`` the body is dropped.
     """
     at = head_of(lines)
     if at is None:

@@ -7,6 +7,8 @@ assumed of each name here, on the oldest and the newest JAX that pwlab supports.
 from __future__ import annotations
 
 import contextlib
+import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -202,6 +204,15 @@ def share_trace_state(trace: Any) -> None:
 
     _core.get_opaque_trace_state = get_opaque_trace_state
     _extend_core.get_opaque_trace_state = get_opaque_trace_state
+
+
+def quiet_callbacks() -> None:
+    """Keeps JAX from logging a callback's exception where the failure is told by us, with the cell and line."""
+
+    def elsewhere(_: logging.LogRecord) -> bool:
+        return not threading.current_thread().name.startswith("pwlab-")
+
+    logging.getLogger("jax._src.callback").addFilter(elsewhere)
 
 
 def allow_set_mesh(trace: Any) -> None:

@@ -208,6 +208,8 @@ class Recorder:
         buffer = ref.buffer
         if buffer is None:
             raise InternalError("a tensor has neither a window nor a buffer")
+        if buffer.aval is None and buffer.failure is not None:  # it was never submitted
+            raise self.client.error_of(buffer.failure)
         self.window.held.append(ref)
         return self._slot(id(buffer), buffer)
 

@@ -32,6 +32,7 @@ def install_hooks(trace: RecordingTrace) -> None:
     _hooked = True
     _jax.share_trace_state(trace)
     _jax.allow_set_mesh(trace)
+    _jax.quiet_callbacks()
     _jax.lower_for_device_put()
     _jax.give_values_to_device_get(trace)
     record_compiled_functions(active.get)

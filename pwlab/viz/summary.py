@@ -103,7 +103,7 @@ def _island(island: IslandSpec, stats: RunStats, active: float) -> Table:
     return table
 
 
-def bar(busy: float, moving: float = 0.0, cells: int = BAR, colour: str = "blue") -> Text:
+def bar(busy: float, moving: float = 0.0, cells: int = BAR, colour: str = "bright_blue") -> Text:
     """A bar of ``cells`` for shares from 0 to 1: computing, then moving, then idle.
 
     What is more than nothing shows at least one character.

@@ -66,7 +66,7 @@ class Kernel:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
         self._manager.cleanup_resources()
-        self._manager.context.term()
+        self._client.context.destroy(linger=0)
 
     def start(self, text: str) -> Cell:
         """Sends a cell, and does not wait for it."""

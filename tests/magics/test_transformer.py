@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from pwlab_magics.transformer import lines_above, rewrite, wrap
 
 
@@ -29,7 +30,8 @@ def test_line_for_line(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x = 1\n", "%%time\n%%pathways\nx\n", "x\n%%pathways\n", "%%pathwaysy\nx\n", "%%pathways?\n", "", "%pathways\nx"]
+    "text",
+    ["x = 1\n", "%%time\n%%pathways\nx\n", "x\n%%pathways\n", "%%pathwaysy\nx\n", "%%pathways?\n", "", "%pathways\nx"],
 )
 def test_others_stay(text: str) -> None:
     assert _rewritten(text) == text
