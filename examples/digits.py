@@ -71,8 +71,8 @@ def main() -> float:
         params = init(jax.random.key(0))
         momentum = jax.tree.map(jnp.zeros_like, params)
         for step in range(STEPS):
-            images, labels = load(step)
             with pw.on(data):
+                images, labels = load(step)
                 x = augment(images, jax.random.key(step))
             params, momentum, loss = train(params, momentum, x, labels, 0.05)
     print("recorded:", repr(loss))

@@ -35,10 +35,14 @@ class Gate:
     def open(self) -> None:
         self._open.set()
 
+    def wait(self) -> None:
+        """Waits until the gate is open; for host functions."""
+        self.reached.set()
+        assert self._open.wait(LONG), "the test never opened the gate"
+
     def __call__(self, x: Any) -> Any:
         def hold(value: Any) -> Any:
-            self.reached.set()
-            assert self._open.wait(LONG), "the test never opened the gate"
+            self.wait()
             return np.asarray(value)
 
         return jax.pure_callback(hold, jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), x)

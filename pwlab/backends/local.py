@@ -190,38 +190,43 @@ class LocalBackend:
                 event = self._broke(task, error)
             self._compiled += 1
             self._post(event)
+            del task  # an idle thread keeps nothing alive
 
     # --- launching ------------------------------------------------------------------------------
 
     def _island_loop(self, launches: SimpleQueue[Any], watched: SimpleQueue[Any]) -> None:
+        # Each launch is a call of its own: an idle thread's locals would keep the last one's arrays.
         while (task := launches.get()) is not None:
-            if self._closed:
-                continue
-            began = now()
-            collective = False
-            try:
-                values = [self._value(v) for v in task.inputs]
-                if task.kind is NodeKind.TRANSFER:
-                    results = [jax.device_put(values[0], task.outputs[0].sharding)]
-                else:
-                    collective = task.executable.several
-                    if collective:
-                        self._collective_slots.acquire()
-                    results = self._call(task, values)
-            except _InputFailed:
-                self._post(NodeBroke(now(), task.node, "an input failed"))  # the controller knows why
-                continue
-            except Exception as error:
-                if collective:
-                    self._collective_slots.release()
-                self._post(self._broke(task, error))
-                continue
-            for buffer, result in zip(task.outputs, results, strict=True):
-                buffer.array = result
-                buffer.state = "running"
-            self._launched.notify()
-            watched.put((task, results, began, collective))
+            if not self._closed:
+                self._go(task, watched)
+            del task
         watched.put(None)
+
+    def _go(self, task: Task, watched: SimpleQueue[Any]) -> None:
+        began = now()
+        collective = False
+        try:
+            values = [self._value(v) for v in task.inputs]
+            if task.kind is NodeKind.TRANSFER:
+                results = [jax.device_put(values[0], task.outputs[0].sharding)]
+            else:
+                collective = task.executable.several
+                if collective:
+                    self._collective_slots.acquire()
+                results = self._call(task, values)
+        except _InputFailed:
+            self._post(NodeBroke(now(), task.node, "an input failed"))  # the controller knows why
+            return
+        except Exception as error:
+            if collective:
+                self._collective_slots.release()
+            self._post(self._broke(task, error))
+            return
+        for buffer, result in zip(task.outputs, results, strict=True):
+            buffer.array = result
+            buffer.state = "running"
+        self._launched.notify()
+        watched.put((task, results, began, collective))
 
     def _call(self, task: Task, values: list[Any]) -> list[Any]:
         executable = task.executable
@@ -253,25 +258,23 @@ class LocalBackend:
     def _watch_loop(self, watched: SimpleQueue[Any]) -> None:
         free_at = 0.0  # when what was launched before on this island ended
         while (item := watched.get()) is not None:
-            task, results, began, collective = item
-            try:
-                if results:
-                    jax.block_until_ready(results)
-                error = None
-            except Exception as caught:
-                error = caught
-            del item, results
-            if collective:
-                self._collective_slots.release()
-            if self._closed:
-                continue
-            if error is not None:
-                self._post(self._broke(task, error))
-                continue
-            end = now()
-            start = min(max(began, free_at), end)
-            free_at = end
-            self._finish(task, start, end)
+            free_at = self._watch(*item, free_at)
+            del item
+
+    def _watch(self, task: Task, results: list[Any], began: float, collective: bool, free_at: float) -> float:
+        """Waits for one launch and tells its end; returns when the island is free again."""
+        error = _error_of(results)
+        del results
+        if collective:
+            self._collective_slots.release()
+        if self._closed:
+            return free_at
+        if error is not None:
+            self._post(self._broke(task, error))
+            return free_at
+        end = now()
+        self._finish(task, min(max(began, free_at), end), end)
+        return end
 
     def _run_host(self, task: Task) -> None:
         began = now()
@@ -334,6 +337,25 @@ class LocalBackend:
             buffer.settle(failure)
         self._launched.notify()
         self._settled(task)
+
+
+def _error_of(results: list[Any]) -> Exception | None:
+    """Waits for arrays; the error with which they were computed, or None."""
+    try:
+        if results:
+            jax.block_until_ready(results)
+        return None
+    except Exception as error:
+        if not any(r.is_deleted() for r in results):
+            return error
+    # Some were donated to a later launch meanwhile; that one tells of their errors.
+    for r in results:
+        try:
+            r.block_until_ready()
+        except Exception as error:
+            if not r.is_deleted():
+                return error
+    return None
 
 
 class _InputFailed(Exception):

@@ -166,10 +166,13 @@ def transfer(program: Program) -> Program:
 def coalesce(program: Program, limits: Limits) -> Program:
     """Joins small computations of one slice into one launch.
 
-    What another slice or a host waits for ends its launch, so that a pipeline over slices stays one.
+    What another slice or a host waits for ends its launch, and what waits for one begins its own, so that a
+    pipeline over slices stays one.
     """
     small = limits.coalesce_us / 8
-    awaited = {v for node in program.nodes if node.kind in (OpKind.TRANSFER, OpKind.HOST) for v in node.reads}
+    elsewhere = [node for node in program.nodes if node.kind in (OpKind.TRANSFER, OpKind.HOST)]
+    awaited = {v for node in elsewhere for v in node.reads}
+    brought = {v for node in elsewhere for v in node.writes}
 
     def joins(node: Node) -> bool:
         return node.kind in (OpKind.PRIMITIVE, OpKind.COMPUTATION) and not node.ordered and node.cost_us <= small
@@ -177,7 +180,13 @@ def coalesce(program: Program, limits: Limits) -> Program:
     def fits(bin: _Bin, node: Node) -> bool:
         return bin.cost_us + node.cost_us <= limits.coalesce_us and bin.size + node.size <= limits.coalesce_size
 
-    return _merge(program, joins, fits, closes=lambda node: not awaited.isdisjoint(node.writes))
+    return _merge(
+        program,
+        joins,
+        fits,
+        opens=lambda node: not brought.isdisjoint(node.reads),
+        closes=lambda node: not awaited.isdisjoint(node.writes),
+    )
 
 
 def assign(program: Program, devices: Mapping[SliceId, tuple[DeviceId, ...]]) -> Program:
@@ -216,9 +225,10 @@ def _merge(
     program: Program,
     joins: Callable[[Node], bool],
     fits: Callable[[_Bin, Node], bool],
+    opens: Callable[[Node], bool] = lambda node: False,
     closes: Callable[[Node], bool] = lambda node: False,
 ) -> Program:
-    """Puts nodes that join together into one; a node that closes is the last of its own."""
+    """Puts nodes that join and fit into one; a node that opens is the first of its own, one that closes the last."""
     bins: list[_Bin] = []
     made: dict[int, _Bin] = {}
     open_bins: dict[tuple[SliceId, bool], _Bin] = {}
@@ -233,6 +243,7 @@ def _merge(
             bin is not None
             and joins(node)
             and fits(bin, node)
+            and not opens(node)
             and all(s is bin or s.level < bin.level for s in sources)
         ):
             bin.add(node)

@@ -169,6 +169,7 @@ class Client:
         specs: list[NodeSpec] = []
         tasks: list[Task] = []
         if window.calls:
+            _check_arguments(window)
             alive = dict(live)
             plan = self.planner.plan(window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config))
             with self._lock:
@@ -475,6 +476,18 @@ class Client:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _check_arguments(window: Window) -> None:
+    """Raises BufferReleased if an array that the window reads was deleted or donated since it was recorded."""
+    for slot, value in enumerate(window.args):
+        if isinstance(value, jax.Array) and value.is_deleted():
+            op, at = next((op, at) for op, codes, at, _ in window.calls if ~slot in codes)
+            raise BufferReleased(
+                f"`{op.name}` at {window.places.source(at)} reads an array, {value.dtype}{list(value.shape)}, that was "
+                f"deleted or donated before {here() or 'the end of the cell'}, where the cell is dispatched; keep a copy "
+                "(`y = x.copy()`) before, or donate it in the same cell"
+            )
 
 
 def _clean_context() -> contextvars.Context:

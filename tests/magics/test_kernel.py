@@ -101,7 +101,7 @@ def test_a_notebook_is_executed(kernel: Kernel) -> None:
     )
     manager = type(kernel._manager)()
     manager._kernel_spec = kernel._manager._kernel_spec
-    NotebookClient(book, km=manager, timeout=120).execute(env=kernel.env)
+    NotebookClient(book, km=manager, timeout=120).execute(env=kernel.env, cleanup_kc=True)
     assert "started Session(2 islands of emulated TPUs" in book.cells[1].outputs[0]["text"]
     assert book.cells[1].outputs[1]["data"]["text/plain"].endswith("[2., 2.]")
     assert "svg" in book.cells[2].outputs[0]["data"]["text/html"]
