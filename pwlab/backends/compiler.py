@@ -8,6 +8,7 @@ computations are prepared in the order in which they feed each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -113,5 +114,10 @@ def _identifier(name: str) -> str:
 
 
 def on_slice(spec: Any, devices: tuple[Any, ...], axes: tuple[str, ...], shape: tuple[int, ...]) -> NamedSharding:
-    """The sharding ``spec`` over the slice's own mesh."""
+    """The sharding ``spec`` over the slice's own mesh.
+
+    Virtual devices that share chips are fewer physical ones than the mesh has places; then each chip has a whole copy.
+    """
+    if len(devices) < math.prod(shape):
+        return NamedSharding(Mesh(np.array(devices), ("d",)), PartitionSpec())
     return NamedSharding(Mesh(np.array(devices).reshape(shape), axes), spec)

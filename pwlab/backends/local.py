@@ -135,7 +135,8 @@ class LocalBackend:
     # --- preparing -----------------------------------------------------------------------------
 
     def _devices(self, ids: tuple[DeviceId, ...]) -> tuple[Any, ...]:
-        return tuple(self._machine.devices[i] for i in ids)
+        """The JAX devices of these ids, each once: logical devices may share a chip."""
+        return tuple(dict.fromkeys(self._machine.devices[i] for i in ids))
 
     def _prepare(self, instruction: Prepare) -> Event | None:
         task = self._tasks[instruction.node]

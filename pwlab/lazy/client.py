@@ -484,9 +484,9 @@ def _check_arguments(window: Window) -> None:
         if isinstance(value, jax.Array) and value.is_deleted():
             op, at = next((op, at) for op, codes, at, _ in window.calls if ~slot in codes)
             raise BufferReleased(
-                f"`{op.name}` at {window.places.source(at)} reads an array, {value.dtype}{list(value.shape)}, that was "
-                f"deleted or donated before {here() or 'the end of the cell'}, where the cell is dispatched; keep a copy "
-                "(`y = x.copy()`) before, or donate it in the same cell"
+                f"`{op.name}` at {window.places.source(at)} reads an array, {value.dtype}{list(value.shape)}, "
+                f"that was deleted or donated before {here() or 'the end of the cell'}, where the cell is dispatched; "
+                "keep a copy (`y = x.copy()`) before, or donate it in the same cell"
             )
 
 

@@ -63,12 +63,13 @@ def test_an_array_deleted_before_it_was_used_is_told_with_both_places(session: p
     y: Any = None
     with pytest.raises(BufferReleased) as caught:
         cell()
+    read, dispatched = line_of("# read here", cell), line_of("# dispatched", cell)
     assert str(caught.value) == (
-        f"`mul` at {FILE}, line {line_of('# read here', cell)} reads an array, float32[4], that was deleted or donated "
-        f"before {FILE}, line {line_of('# dispatched', cell)}, where the cell is dispatched; keep a copy "
-        "(`y = x.copy()`) before, or donate it in the same cell"
+        f"`multiply` at {FILE}, line {read} reads an array, float32[4], that was deleted or donated before {FILE}, "
+        f"line {dispatched}, where the cell is dispatched; keep a copy (`y = x.copy()`) before, or donate it in the "
+        "same cell"
     )
-    with pytest.raises(ComputationFailed, match="`mul` at .* was deleted or donated"):
+    with pytest.raises(ComputationFailed, match=r"`multiply` at .* was deleted or donated"):
         y.result()
     with pw.lazy():
         z = jnp.ones(3) + 1
@@ -132,6 +133,10 @@ def test_donation_in_a_loop_is_right_and_frees(session: pw.Session, outside: boo
     assert sizes(session)["buffers"] == 1
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="control: a donor waits until other readers are launched; a host node or another island reads later",
+)
 def test_a_host_function_reads_before_a_later_computation_takes_its_argument_over(session: pw.Session) -> None:
     type_ = jax.ShapeDtypeStruct((4,), jnp.float32)
     with gate() as hold:
@@ -139,10 +144,13 @@ def test_a_host_function_reads_before_a_later_computation_takes_its_argument_ove
         double = pw.host(lambda v: v * 2, out=type_)
         eat = jax.jit(lambda a: a * 0, donate_argnums=0)
         with pw.lazy():
-            blocked = [block() for _ in range(4)]  # all threads of the host pool
             x = jnp.arange(4.0) + 0
+        with pw.lazy():
+            blocked = [block() for _ in range(4)]  # all threads of the host pool
             y = double(x)
             z = eat(x)
+            w = z + 1
+        w.result()
         hold.open()
         assert (y.tolist(), z.tolist()) == ([0, 2, 4, 6], [0] * 4)
         assert pw.fetch(blocked)[0].tolist() == [0] * 4
@@ -155,6 +163,20 @@ def test_what_was_read_before_it_was_donated_is_right(session: pw.Session) -> No
         y = x * 3
         z = eat(x)
     assert (y.tolist(), z.tolist()) == ([0, 3, 6, 9], [0] * 4)
+
+
+def test_a_deep_reader_comes_before_the_computation_that_takes_its_argument_over(session: pw.Session) -> None:
+    """Each is a launch of its own, as no loop of unknown length is merged; the reader is three levels down."""
+    loop = jax.jit(lambda a: jax.lax.while_loop(lambda c: c.sum() < 0, lambda c: c + 1, a))
+    add = jax.jit(lambda a, b: jax.lax.while_loop(lambda c: c.sum() < 0, lambda c: c + 1, a + b))
+    eat = jax.jit(lambda a: jax.lax.while_loop(lambda c: c.sum() < 0, lambda c: c + 1, a * 0), donate_argnums=0)
+    with pw.lazy():
+        x = jnp.arange(4.0) + 0
+    pw.wait(x)
+    with pw.lazy():
+        y = add(loop(loop(loop(jnp.ones(4)))), x)
+        z = eat(x)
+    assert (y.tolist(), z.tolist()) == ([1, 2, 3, 4], [0] * 4)
 
 
 def test_a_concrete_array_donated_in_a_scope_is_right(session: pw.Session) -> None:
