@@ -44,6 +44,7 @@ examples:
   %%pathways --shard d                cut the arrays that the cell reads along their first axis, over all devices
   %%pathways --dry-run                show the program that the cell makes, run nothing
 
+`%pathways` on the first line does the same, and editors can still check the cell.
 In a script: `with pw.lazy(...):`, or `with pw.session().programs.scope("train", defer=True):`."""
 
 
@@ -180,7 +181,10 @@ class PathwaysCell:
 
 def hand_over(value: Any) -> None:
     """Called by a pathways cell with the value of its last expression."""
-    running[-1].hand_over(value)
+    if running:
+        running[-1].hand_over(value)
+    else:  # `%pathways -h` above a body that runs as usual
+        sys.displayhook(value)
 
 
 def close_left(info: Any) -> None:

@@ -179,14 +179,16 @@ class LocalBackend:
 
     def _compile_loop(self, inbox: SimpleQueue[Any]) -> None:
         while (task := inbox.get()) is not None:
-            began = now()
+            took = 0.0
             try:
                 if not self._prepared(task):
+                    began = now()
                     compiler.make(task, task.devices)
+                    took = now() - began
                     self.compilations += 1
                     if not self._prepared(task):
                         raise InternalError(f"{task.name} was compiled and is not found")
-                event: Event = NodePrepared(now(), task.node, now() - began)
+                event: Event = NodePrepared(now(), task.node, took)
             except Exception as error:
                 event = self._broke(task, error)
             self._compiled += 1

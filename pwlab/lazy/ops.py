@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ SLICE_KEY = "pwlab_slice"
 
 #: How many lookups by value are kept; the table is emptied when it is full, and fills again.
 _KEEP = 20_000
+_KEEP_RETRACED = 500
 
 _LIBRARY_PATHS = tuple(
     {
@@ -112,6 +114,7 @@ class OpTable:
 
     def __init__(self) -> None:
         self.by_value: dict[Hashable, Op] = {}
+        self._retraced: deque[Hashable] = deque()
         self._by_structure: dict[Hashable, Op] = {}
         self._avals: dict[Any, Any] = {}
         self._next = 0
@@ -144,16 +147,30 @@ class OpTable:
             context,
         )
         op = self._by_structure.get(key)
+        again = op is not None
         if op is None:
             op = self._new(primitive, avals, outs, effects, params)
             if len(self._by_structure) >= _KEEP:
                 self._by_structure.clear()
             self._by_structure[key] = op
         if by_value is not None:
-            if len(self.by_value) >= _KEEP:
-                self.by_value.clear()
-            self.by_value[by_value] = op
+            self._remember(by_value, op, again)
         return op
+
+    def _remember(self, by_value: Hashable, op: Op, again: bool) -> None:
+        """Keeps a lookup by value.
+
+        One whose structure was known already names a jaxpr traced anew, which may never be seen again: of those only
+        the last few are kept, as each holds its jaxpr.
+        """
+        if len(self.by_value) >= _KEEP:
+            self.by_value.clear()
+            self._retraced.clear()
+        if again:
+            self._retraced.append(by_value)
+            if len(self._retraced) > _KEEP_RETRACED:
+                self.by_value.pop(self._retraced.popleft(), None)
+        self.by_value[by_value] = op
 
     def special(
         self, key: Hashable, name: str, kind: OpKind, out_avals: Sequence[Any], fill: Callable[[Op], None]

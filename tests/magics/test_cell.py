@@ -253,6 +253,12 @@ def test_a_failure_that_nobody_waits_for_is_told_once(ip: Shell, session: pw.Ses
     session.programs.wait("bad")  # it was told
 
 
+def test_one_percent_sign_does_the_same(ip: Shell) -> None:
+    assert isinstance(ip.ok("%pathways -s island1\nx = jnp.ones(2)\nx").value, pw.LazyTensor)
+    ran = ip.ok("%pathways -h\njnp.ones(2)")
+    assert "usage: " in ran.out and not isinstance(ran.value, pw.LazyTensor)
+
+
 # --- code and help ---------------------------------------------------------------------------------------
 
 
