@@ -71,7 +71,7 @@ def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = 
         def call(*args: Any, **kwargs: Any) -> Any:
             s = session()
             where = s.slices.find(slice) if slice is not None else None
-            if active.get() is not None:
+            if s.client.recording():
                 if where is None:
                     return fn(*args, **kwargs)
                 with _on(where):

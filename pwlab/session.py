@@ -124,9 +124,9 @@ class Session:
             if island == spec.name or (not isinstance(island, str) and island == spec.id):
                 return spec.id
         names = [s.name for s in specs]
-        hint = nearest(str(island), names)
+        hint = nearest(str(island), names) or "."
         raise UnknownName(
-            f"no island is called {island!r}{hint}. There are: {', '.join(names)} (0 to {len(specs) - 1})"
+            f"no island is called {island!r}{hint} There are: {', '.join(names)} (0 to {len(specs) - 1})"
         )
 
     def close(self) -> None:
@@ -170,7 +170,7 @@ def start(
     global _current
     if backend not in BACKENDS:
         raise StartError(
-            f"no backend is called {backend!r}{nearest(backend, list(BACKENDS))}. There is: {', '.join(BACKENDS)}"
+            f"no backend is called {backend!r}{nearest(backend, list(BACKENDS)) or '.'} There is: {', '.join(BACKENDS)}"
         )
     config = Config()
     for name, value in settings.items():

@@ -156,7 +156,7 @@ class Slices:
                 return s
         known = [s.name for s in self.by_id.values()]
         raise UnknownName(
-            f"no slice is called {name!r}{nearest(name, known)}. There are: {', '.join(known)}; make one with "
+            f"no slice is called {name!r}{nearest(name, known) or '.'} There are: {', '.join(known)}; make one with "
             "pw.make_virtual_device_set().add_slice(tpu_devices=n, name=...)"
         )
 

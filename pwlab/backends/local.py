@@ -166,6 +166,8 @@ class LocalBackend:
         return True
 
     def _transfer_sharding(self, task: Task) -> Any:
+        if isinstance(task.spec, jax.sharding.Sharding):
+            return task.spec  # over physical devices that the user named
         if task.spec is not None:
             spec, axes, shape = task.spec
             return compiler.on_slice(spec, task.devices, axes, shape)

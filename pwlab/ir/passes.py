@@ -233,8 +233,13 @@ def _merge(
     made: dict[int, _Bin] = {}
     open_bins: dict[tuple[SliceId, bool], _Bin] = {}
     last_ordered: _Bin | None = None
+    donated = {v for node in program.nodes for v in node.donates}
+    #: Who reads what is donated later; the donor comes after them all.
+    readers: dict[int, list[_Bin]] = {}
     for node in program.nodes:
         sources = [made[v] for v in node.reads if v in made]
+        for v in node.donates:
+            sources += readers.get(v, ())
         if node.ordered and last_ordered is not None:
             sources.append(last_ordered)
         key = (node.slice, node.spread)
@@ -256,6 +261,8 @@ def _merge(
             del open_bins[key]
         if node.ordered:
             last_ordered = bin
+        for v in donated.intersection(node.reads) if donated else ():
+            readers.setdefault(v, []).append(bin)
         for v in node.writes:
             made[v] = bin
     bins.sort(key=lambda b: b.level)  # stable: equal levels stay in the order of the cell
@@ -351,7 +358,7 @@ def lower(
     limits = limits or Limits()
     if after not in PASSES:
         raise UnknownName(
-            f"no pass is called {after!r}{nearest(after, list(PASSES))}. The passes are {', '.join(PASSES)}."
+            f"no pass is called {after!r}{nearest(after, list(PASSES)) or '.'} The passes are {', '.join(PASSES)}."
         )
     stages: dict[str, Callable[[Program], Program]] = {
         "place": place,

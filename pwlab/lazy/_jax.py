@@ -18,6 +18,7 @@ from jax._src import api as _api
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dispatch as _dispatch
+from jax._src import dispatch as _dispatch
 from jax._src import dtypes as _dtypes
 from jax._src import mesh as _mesh
 from jax._src import sharding_impls as _sharding_impls
@@ -44,6 +45,7 @@ shard_map_name = "shard_map"
 slice_p = _slicing.slice_p
 dynamic_slice_p = _slicing.dynamic_slice_p
 copy_p = _lax.copy_p
+device_put_p = _dispatch.device_put_p
 
 #: The one function that may ask a tracer for its value (see ``LazyTensor.to_concrete_value``).
 CONCRETE_OR_ERROR_CODE = _core.concrete_or_error.__code__

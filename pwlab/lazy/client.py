@@ -77,7 +77,7 @@ class Client:
     def __init__(self, driver: Driver, ids: IdCounters, config: Config, slices: Any, trace: RecordingTrace):
         self.driver = driver
         self.config = config
-        self.table = OpTable()
+        self.table = OpTable(lambda device: slices.find(device).id)
         self.trace = trace
         self.closed = False
         self._ids = ids
@@ -106,6 +106,20 @@ class Client:
                 break
             del self.programs[oldest]
         return record
+
+    def transfer_to(self, where: Any) -> dict[str, Any] | None:
+        """Parameters of the transfer that ``jax.device_put`` to a device or a sharding asks for; None for nowhere.
+
+        Raises:
+          PlacementError: the session does not have the device.
+        """
+        if where is None:
+            return None
+        if isinstance(where, jax.sharding.Sharding):
+            devices = sorted(where.device_set, key=lambda d: d.id)
+            spec = where if len(devices) > 1 else None
+            return {"slice": int(self._slices.find(devices[0]).id), "spec": spec}
+        return {"slice": int(self._slices.find(where).id), "spec": None}
 
     def flush(self, window: Window) -> None:
         """Dispatches the open window that some tensor is waiting in."""
@@ -285,8 +299,8 @@ class Client:
             )
 
     def _spec(self, step: Any) -> Any:
-        if step.spec is None:
-            return None
+        if step.spec is None or isinstance(step.spec, jax.sharding.Sharding):
+            return step.spec
         mesh = self._slices.by_id[step.node.slice]
         return (step.spec, mesh.axis_names, mesh.shape)
 
@@ -312,7 +326,7 @@ class Client:
             return buffer.array
         explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait", "jax.device_get")
         source = here()
-        if active.get() is not None and not explicit:
+        if self.recording() and not explicit:
             if self.config.sync == "error":
                 raise SyncForbidden(
                     f"{reason} at {source} needs a value inside a pathways cell, and sync=error forbids to wait; use "
@@ -371,7 +385,9 @@ class Client:
             )
         failure.told = True
         error = ComputationFailed(text, node=failure.node, source=failure.source, cause=failure.error)
-        error.__cause__ = failure.exception
+        # What Python code of the user's raised has a traceback worth reading; XLA's own leads through JAX alone.
+        if not isinstance(failure.exception, jax.errors.JaxRuntimeError):
+            error.__cause__ = failure.exception
         return error
 
     async def value_async(self, tensor: LazyTensor) -> Any:

@@ -110,9 +110,14 @@ def tensor_type(aval: Any) -> TensorType:
 
 
 class OpTable:
-    """Finds or makes the :class:`Op` of a primitive.  One a session; used under the recorder's lock."""
+    """Finds or makes the :class:`Op` of a primitive.  One a session; used under the recorder's lock.
 
-    def __init__(self) -> None:
+    Args:
+      slice_of: the slice that a physical device stands for.
+    """
+
+    def __init__(self, slice_of: Callable[[Any], SliceId]) -> None:
+        self._slice_of = slice_of
         self.by_value: dict[Hashable, Op] = {}
         self._retraced: deque[Hashable] = deque()
         self._by_structure: dict[Hashable, Op] = {}
@@ -199,6 +204,8 @@ class OpTable:
         op.multiple = primitive.multiple_results
         op.context, op.x64 = _jax.equation_context(), _jax.x64_enabled()
         op.slice = current_slice()
+        if op.slice is None and jax.config.jax_default_device is not None:
+            op.slice = self._slice_of(jax.config.jax_default_device)
         touches_ref = any(map(_jax.is_ref_aval, (*avals, *outs)))  # freezing one has no other effect than its end
         op.ordered = bool(effects) and (touches_ref or not _only_unobservable(effects))
         op.cost_us, op.size = estimate(primitive.name, avals, outs, params)

@@ -117,6 +117,8 @@ class Recorder:
         with self.lock:
             if self.closed:
                 raise SessionClosed("this pathways scope has ended; record in a new cell")
+            if primitive is _jax.device_put_p:
+                return self._device_put(args, params)
             self._maybe_cut()
             if primitive is _jax.slice_p and params["strides"] is None:
                 primitive, args, params = _as_dynamic_slice(args, params)
@@ -125,6 +127,20 @@ class Recorder:
             if op.donates:
                 self._donate(op, args)
             return tensors if op.multiple else tensors[0]
+
+    def _device_put(self, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        """``jax.device_put``: a transfer to the slice of the session that has the device.
+
+        A physical device means its island's slice, a sharding over devices of one island is a sharding there.
+        """
+        results: list[Any] = []
+        for a, where in zip(args, params["devices"], strict=True):
+            target = self.client.transfer_to(where)
+            if target is None:  # nowhere in particular, so it stays where it is
+                results.append(a if isinstance(a, jax.Array) else self.record(_jax.copy_p, [a], {}))
+            else:
+                results.append(self.record(transfer_p, [a], target))
+        return results
 
     def record_special(self, op: Op, args: Sequence[Any]) -> list[LazyTensor]:
         """Puts down an operation that is no JAX primitive."""

@@ -1,0 +1,58 @@
+"""The text form of a program, compared as it is printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pwlab.ir import Limits, OpKind, Program, dump, lower
+from pwlab.ir.text import human_bytes
+
+from .graphs import DEVICES, NAMES, A, B, Builder, C, tensor
+
+
+def fig2() -> tuple[Builder, Program]:
+    """The program of the paper's Fig. 2, on three slices."""
+    g = Builder()
+    v = g.argument(type=tensor(2))
+    x = g.jit("a", v, slice=A, spread=True)
+    y = g.jit("b", x, slice=B, spread=True)
+    z = g.jit("a", g.jit("c", x, slice=C, spread=True), slice=A, spread=True)
+    g.call("debug_print", z, kind=OpKind.HOST, ordered=True, results=())
+    return g, lower(g.graph(y, z), DEVICES, Limits(coalesce_us=0))
+
+
+def test_the_program_of_the_papers_figure() -> None:
+    g, program = fig2()
+    assert dump(program, "fig2", "assign", NAMES, g.sources()) == FIG2
+
+
+FIG2 = ""
+
+
+def test_before_it_is_placed() -> None:
+    g = Builder()
+    y = g.call("sin", g.argument())
+    program = lower(g.graph(y), DEVICES, after="prune")
+    assert dump(program, "p", "prune", NAMES) == ("program p · 1 node · after prune\n  %0 = sin(arg0)  f32[2] · 8 B")
+
+
+def test_an_empty_program() -> None:
+    assert dump(lower(Builder().graph(), DEVICES), "p", "assign", NAMES) == "program p · 0 nodes · after assign"
+
+
+def test_a_slice_without_a_name_and_merged_parts() -> None:
+    g = Builder()
+    y = g.call("cos", g.call("sin", g.argument(), slice=A), slice=A)
+    program = lower(g.graph(y), DEVICES, after="group")
+    assert dump(program, "p", "group", {}) == (
+        "program p · 1 node · after group\n  %1 = sin+cos(arg0)  on slice 1 · f32[2] · 8 B · 2 merged"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(0, "0 B"), (8, "8 B"), (1023, "1023 B"), (1024, "1 KB"), (1536, "1.5 KB"), (123_456, "121 KB"),
+     (1 << 20, "1 MB"), (5 << 30, "5 GB"), (3 << 50, "3072 TB")],
+)  # fmt: skip
+def test_bytes_for_people(n: int, text: str) -> None:
+    assert human_bytes(n) == text
