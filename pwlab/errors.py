@@ -60,8 +60,34 @@ class NotDispatched(PwlabError, RuntimeError):
     """A program is held back, still being recorded, or was dispatched before, so this cannot be done with it."""
 
 
+class ClientError(PwlabError, ValueError):
+    """A client's share, priority or limit cannot be what is asked."""
+
+
+class PolicyError(PwlabError, ValueError):
+    """A scheduling policy cannot be registered as asked."""
+
+
 class UnknownName(PwlabError, LookupError):
-    """No slice, program or setting has this name."""
+    """No slice, program, client, policy or setting has this name."""
+
+
+class RunFileError(PwlabError, ValueError):
+    """A file is no run file, or none that this pwlab can read."""
+
+
+class DamagedRunFile(RunFileError):
+    """Part of a run file cannot be read.
+
+    Attributes:
+      run: what could be read, a :class:`pwlab.observe.Run`.
+      line: number of the first damaged line, from 1 on; of a file that was cut off, of its last line.
+    """
+
+    def __init__(self, message: str, *, run: object = None, line: int = 0):
+        super().__init__(message)
+        self.run = run
+        self.line = line
 
 
 class InternalError(PwlabError):

@@ -72,6 +72,12 @@ class IslandSpec:
     devices: tuple[DeviceId, ...]
     #: Platform of the devices, ``cpu``, ``tpu`` or ``gpu``.
     chip: str = "cpu"
+    #: The physical mesh, ``devices`` being in row-major order; empty means one axis.
+    shape: tuple[int, ...] = ()
+    #: Memory of one device in bytes, or None where nobody limits it.
+    hbm_bytes: int | None = None
+    #: The physical chip behind each device; devices with one number share its memory.  Empty: each is its own.
+    chips: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class OutputSpec:
 
     buffer: BufferId
     bytes: int
+    #: Bytes on each device of the gang; None: ``bytes`` divided evenly.  A replicated buffer has all of them on each.
+    per_device: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,7 @@ class NodeSpec:
       bytes_in: for a transfer, the bytes that move.
       link: for a transfer, the network it crosses.
       pinned: outputs the client still holds; others are freed when their last reader ended.
+      key: equal for nodes that run the same computation, so that one's duration tells the other's; the name if empty.
     """
 
     id: NodeId
@@ -112,6 +121,7 @@ class NodeSpec:
     bytes_in: int = 0
     link: Link | None = None
     source: Source | None = None
+    key: str = ""
 
 
 # --- events: what happened, told to the controller ----------------------------
@@ -125,19 +135,63 @@ class IslandJoined:
 
 @dataclass(frozen=True, slots=True)
 class SliceRequested:
-    """A virtual slice of ``devices`` devices is wanted (Pathways §4.1)."""
+    """A virtual slice of ``devices`` devices is wanted (Pathways §4.1).
+
+    ``shape`` asks for a contiguous block of the island's mesh, ``chip`` for a platform.
+    """
 
     time: float
     slice: SliceId
     name: str
     devices: int
     island: IslandId | None = None
+    shape: tuple[int, ...] | None = None
+    chip: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SliceReleased:
     time: float
     slice: SliceId
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMoved:
+    """A slice shall lie on other devices, of ``island`` or of whichever is best (migration, Pathways §4.1).
+
+    It moves between launches: what is launched on it ends first, what is not waits and is prepared anew.
+    """
+
+    time: float
+    slice: SliceId
+    island: IslandId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOpened:
+    """A client that submits programs (Pathways §5.2); opening one that is open changes its settings.
+
+    Attributes:
+      share: its part of the device time under the policy ``proportional``, relative to others.
+      priority: under the policy ``priority``; the highest goes first.
+      max_bytes: what its buffers may take on the devices, all together.
+      max_in_flight: its launches in flight, over all islands.
+    """
+
+    time: float
+    client: str
+    share: float = 1.0
+    priority: int = 0
+    max_bytes: int | None = None
+    max_in_flight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientClosed:
+    """A client is gone: what it has not launched is cancelled, what it holds is released."""
+
+    time: float
+    client: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +258,57 @@ class ProgramCancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientCancelled:
+    """The user gave up all programs of a client; the client stays open."""
+
+    time: float
+    client: str
+    reason: str = "cancelled by the user"
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Nothing is launched until :class:`Resumed`; what is launched goes on."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """The next ``n`` nodes are launched, then all is paused."""
+
+    time: float
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The end of :class:`Paused`."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """One client, program or slice launches nothing until :class:`ResumedEntity`; all others go on."""
+
+    time: float
+    client: str | None = None
+    program: ProgramId | None = None
+    slice: SliceId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumedEntity:
+    """The end of :class:`Suspended`."""
+
+    time: float
+    client: str | None = None
+    program: ProgramId | None = None
+    slice: SliceId | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsChanged:
     """Control settings; a field that is ``None`` stays as it is."""
 
@@ -224,6 +329,15 @@ Event = (
     | BuffersReleased
     | ProgramCancelled
     | SettingsChanged
+    | SliceMoved
+    | ClientOpened
+    | ClientClosed
+    | ClientCancelled
+    | Paused
+    | Stepped
+    | Resumed
+    | Suspended
+    | ResumedEntity
 )
 
 
@@ -267,7 +381,17 @@ class Abandon:
     cancelled: bool = False
 
 
-Instruction = Prepare | Launch | Free | Abandon
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Bring these buffers to the devices to which their slice moved, laid out there as they were."""
+
+    buffers: tuple[BufferId, ...]
+    slice: SliceId
+    island: IslandId
+    devices: tuple[DeviceId, ...]
+
+
+Instruction = Prepare | Launch | Free | Abandon | Move
 
 
 # --- facts: what observers learn -----------------------------------------------
@@ -281,11 +405,14 @@ class IslandKnown:
 
 @dataclass(frozen=True, slots=True)
 class SliceMapped:
+    """A slice lies on these devices; told again when it moved."""
+
     time: float
     slice: SliceId
     name: str
     island: IslandId
     devices: tuple[DeviceId, ...]
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from .backends.devices import Machine, find
@@ -51,6 +52,7 @@ class Session:
         self.client = Client(self.driver, self.ids, config, self.slices, _trace)
         self.programs = Programs(self.client, self.slices, self.ring)
         self._lock = threading.Lock()
+        self._closers: list[Callable[[], None]] = []
         self.started = now()
         self.driver.start()
         self.apply_settings()
@@ -129,17 +131,25 @@ class Session:
             f"no island is called {island!r}{hint} There are: {', '.join(names)} (0 to {len(specs) - 1})"
         )
 
+    def at_close(self, call: Callable[[], None]) -> None:
+        """Calls ``call()`` when the session is closed, once nothing happens in it any more."""
+        self._closers.append(call)
+
     def close(self) -> None:
         """Stops threads and frees devices; what has not run fails with :class:`~pwlab.errors.SessionClosed`."""
         self.client.close()
         self.driver.close()
+        while self._closers:
+            self._closers.pop()()
 
     def __repr__(self) -> str:
         if self.closed:
             return "Session(stopped)"
         kinds = "emulated TPUs" if self.machine.emulated else self.machine.devices[0].platform.upper() + "s"
-        islands = ", ".join(f"{i.name}: {len(i.devices)}" for i in self.machine.islands)
-        return f"Session({len(self.machine.islands)} islands of {kinds} ({islands}))"
+        sizes = ", ".join(f"{i.name}: {len(i.devices)}" for i in self.machine.islands)
+        n = len(self.machine.islands)
+        shared = ", sharing chips" if self.machine.shared else ""
+        return f"Session({n} island{'' if n == 1 else 's'} of {kinds} ({sizes}){shared})"
 
 
 _current: Session | None = None

@@ -207,4 +207,4 @@ def _square(n: int, axes: int) -> tuple[int, ...]:
         sizes.append(size)
         n //= size
     sizes.append(n)
-    return tuple(sizes)
+    return tuple(sorted(sizes, reverse=True))

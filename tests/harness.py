@@ -61,6 +61,7 @@ def gate() -> Iterator[Gate]:
 def settle(session: pw.Session) -> None:
     """Waits until nothing is under way, then checks every invariant of the controller."""
     driver = session.driver
+    driver.look(lambda controller: None)  # what was submitted has been taken in
     assert driver.signal.wait_for(lambda: not driver._alive, LONG), f"{driver._alive} never ended"
     assert driver.crash is None, driver.crash
     gc.collect()

@@ -16,6 +16,7 @@ unordered, or with too many in flight.  So launches on several devices are made 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -142,8 +143,11 @@ class LocalBackend:
         task = self._tasks[instruction.node]
         task.devices = self._devices(instruction.devices)
         # Only while nothing compiles are the shardings of all inputs known.
-        if self._to_compile == self._compiled and self._prepared(task):
-            return NodePrepared(now(), task.node)
+        try:
+            if self._to_compile == self._compiled and self._prepared(task):
+                return NodePrepared(now(), task.node)
+        except Exception as error:  # of this node alone: what the driver's thread raises stops the session
+            return self._broke(task, error)
         self._to_compile += 1
         self._compiling.put(task)
         return None
@@ -170,6 +174,8 @@ class LocalBackend:
             return task.spec  # over physical devices that the user named
         if task.spec is not None:
             spec, axes, shape = task.spec
+            if len(task.devices) != math.prod(shape):  # logical devices that share a chip: it has all of it
+                return SingleDeviceSharding(task.devices[0])
             return compiler.on_slice(spec, task.devices, axes, shape)
         source = compiler.sharding_of(task.inputs[0])
         if task.spread and isinstance(source, NamedSharding) and source.mesh.size == len(task.devices):

@@ -6,10 +6,23 @@ lane go out in the order of submission.  So a policy compares as many things as
 there are clients, however many gangs are queued, and cannot break what must
 always hold: a lane holds only gangs that may go, whichever is picked.
 
-The paper ships FIFO and names the rest future work.  Proportional share (§5.2),
-priority and shortest-first are functions of the same shape; each adds to
-:class:`Lane` the number that it ranks by, the device time a client has used or
-what its next gang is expected to take.
+The paper ships FIFO and names the rest future work.  Each policy ranks lanes by
+one number, and ties by the order of submission:
+
+- ``fifo``: nothing but that order;
+- ``proportional`` (§5.2, Fig. 9): device time given so far over share, the least first;
+- ``priority``: the client's, the highest first, one more for every
+  :data:`AGEING` gangs of others by which the lane was passed;
+- ``shortest``: the time that the first gang is expected to take.  What was never
+  measured counts as nothing, so that it is measured; and a lane counts half as
+  long for every :data:`AGEING` gangs by which it was passed.
+
+So none of them starves a lane: what ages passes everything in the end.
+
+A policy of one's own is about that long.  This one runs what takes longest first::
+
+    def longest(lanes):
+        return max(lanes, key=lambda lane: (lane.expected or 0.0, -lane.order))
 
 Rejected: a policy that reorders the whole queue (a scan for each launch), one
 that is called back when things happen (a policy with a state of its own cannot
@@ -19,27 +32,17 @@ be compared with another on the same trace), and one heap with a key per policy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TypeAlias
 
 from ..errors import UnknownName, nearest
-from .records import Node
-
-
-@dataclass(slots=True, eq=False)
-class Lane:
-    """The gangs that one client could launch on one island now; at least one."""
-
-    client: str
-    #: Submission order of its first gang.
-    order: int = 0
-    #: A heap of (order, node); its first may go, later ones may have been withdrawn.
-    gangs: list[tuple[int, Node]] = field(default_factory=list[tuple[int, Node]])
-
+from .lanes import Lane
 
 Policy: TypeAlias = Callable[[Iterable[Lane]], Lane]
+
+#: By how many gangs of others a lane may be passed before it counts one priority more, or half as long.
+AGEING = 32
 
 _order = attrgetter("order")
 
@@ -49,18 +52,39 @@ def fifo(lanes: Iterable[Lane]) -> Lane:
     return min(lanes, key=_order)
 
 
-POLICIES: dict[str, Policy] = {"fifo": fifo}
+def proportional(lanes: Iterable[Lane]) -> Lane:
+    """Device time in proportion to the clients' shares."""
+    return min(lanes, key=lambda lane: (lane.tally.virtual, lane.order))
 
 
-def policy_named(name: str) -> Policy:
+def priority(lanes: Iterable[Lane]) -> Lane:
+    """The highest priority first, and what waited long before that."""
+    return min(lanes, key=lambda lane: (-lane.priority - lane.passed // AGEING, lane.order))
+
+
+def shortest(lanes: Iterable[Lane]) -> Lane:
+    """What is expected to take the least time first, what is unknown before that."""
+    return min(lanes, key=lambda lane: ((lane.expected or 0.0) * 0.5 ** (lane.passed // AGEING), lane.order))
+
+
+POLICIES: dict[str, Policy] = {
+    "fifo": fifo,
+    "proportional": proportional,
+    "priority": priority,
+    "shortest": shortest,
+}
+
+
+def policy_named(name: str, policies: Mapping[str, Policy] | None = None) -> Policy:
     """The policy of that name.
 
     Raises:
       UnknownName: there is none; the nearest name is suggested.
     """
-    policy = POLICIES.get(name)
+    policies = POLICIES if policies is None else policies
+    policy = policies.get(name)
     if policy is None:
-        known = list(POLICIES)
+        known = list(policies)
         hint = nearest(name, known) or "."
         raise UnknownName(f"no scheduling policy is called {name!r}{hint} Policies: {', '.join(known)}")
     return policy

@@ -21,6 +21,7 @@ from ..errors import (
     BufferReleased,
     ComputationFailed,
     InternalError,
+    PlacementError,
     ProgramCancelledError,
     SessionClosed,
     SyncForbidden,
@@ -82,7 +83,7 @@ class Client:
         self.closed = False
         self._ids = ids
         self._slices = slices
-        self.planner = Planner(slices.home)
+        self.planner = Planner(slices.home, slices.by_id)
         self.programs: OrderedDict[ProgramId, ProgramRecord] = OrderedDict()
         self._submitted = 0
         self._submitted_bytes = 0
@@ -186,6 +187,11 @@ class Client:
             _check_arguments(window)
             alive = dict(live)
             plan = self.planner.plan(window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config))
+            for step in plan.steps:
+                if step.node.slice not in slices.by_id:
+                    raise PlacementError(
+                        f"`{step.node.name}` is placed on a slice that was removed; take another with pw.on(slice)"
+                    )
             with self._lock:
                 self._instantiate(plan, window, alive, program, specs, tasks)
             program.plans.add(id(plan))
@@ -301,8 +307,7 @@ class Client:
     def _spec(self, step: Any) -> Any:
         if step.spec is None or isinstance(step.spec, jax.sharding.Sharding):
             return step.spec
-        mesh = self._slices.by_id[step.node.slice]
-        return (step.spec, mesh.axis_names, mesh.shape)
+        return (step.spec, *self._slices.by_id[step.node.slice].mesh_for(step.spec))
 
     def _link(self, step: Any, inputs: list[Any]) -> tuple[Link | None, int]:
         if step.kind is not NodeKind.TRANSFER:

@@ -25,6 +25,7 @@ _FREE = frozenset({"reshape", "squeeze", "broadcast_in_dim", "stop_gradient", "c
 _HEAVY_PER_ELEMENT = {"exp": 4, "log": 4, "tanh": 6, "logistic": 5, "sin": 6, "cos": 6, "erf": 6, "pow": 6}
 _HEAVY_PER_ELEMENT |= {"sort": 30, "random_bits": 10, "threefry2x32": 10, "erf_inv": 10}
 _OPAQUE = frozenset({"while", "custom_call", "ffi_call", "pallas_call", "fft", "eigh", "svd", "qr", "lu", "cholesky"})
+_OPAQUE |= {"pure_callback", "io_callback", "debug_callback", "debug_print"}  # and a failure names its own line
 
 
 def estimate(name: str, inputs: Sequence[Any], outputs: Sequence[Any], params: dict[str, Any]) -> tuple[float, int]:

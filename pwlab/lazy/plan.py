@@ -7,7 +7,7 @@ reuses it, with other arguments; then nothing is traced, lowered or compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -59,11 +59,12 @@ class Planner:
 
     Args:
       home: the slice and spread of a concrete array.
-      devices: the devices of each slice.
+      slices: those that there are.
     """
 
-    def __init__(self, home: Callable[[jax.Array], tuple[SliceId | None, bool]]):
+    def __init__(self, home: Callable[[jax.Array], tuple[SliceId | None, bool]], slices: Container[SliceId]):
         self._home = home
+        self._slices = slices
         self._plans: dict[Hashable, Plan] = {}
         self._computations: dict[Hashable, Computation] = {}
         #: Plans made, that is, structures seen for the first time.
@@ -101,7 +102,8 @@ class Planner:
     def placed(self, value: Any) -> Any:
         """What a plan depends on of an argument beyond its type, which its operation knows."""
         if isinstance(value, Buffer):
-            return (value.slice, value.spread)
+            # What lies on a slice that was removed has no home any more.
+            return (value.slice, value.spread) if value.slice in self._slices else (None, False)
         if isinstance(value, jax.Array):
             return self._home(value)
         return None

@@ -318,7 +318,8 @@ def test_an_unknown_pass_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName) as caught:
         lower(Builder().graph(), DEVICES, after="plce")
     assert str(caught.value) == (
-        "no pass is called 'plce'; did you mean 'place'? The passes are prune, place, group, transfer, coalesce, assign."
+        "no pass is called 'plce'; did you mean 'place'? "
+        "The passes are prune, place, group, transfer, coalesce, assign."
     )
 
 

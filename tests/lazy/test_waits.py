@@ -353,6 +353,16 @@ def test_training_in_a_scope_never_waits_and_learns_the_same(session: pw.Session
     np.testing.assert_allclose([float(v) for v in losses], expected, rtol=2e-4)
 
 
+@pytest.mark.parametrize("library", ["equinox", "nnx"])
+def test_a_model_made_in_a_scope_trains_in_a_plain_cell(session: pw.Session, library: str) -> None:
+    expected = [float(v) for v in TRAINING[library](False)(2)]
+    with pw.lazy():
+        train = TRAINING[library](False)
+    losses = train(2)
+    assert not any(isinstance(v, pw.LazyTensor) for v in losses)
+    np.testing.assert_allclose([float(v) for v in losses], expected, rtol=2e-4)
+
+
 def test_losses_are_given_to_what_draws_them(session: pw.Session) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     pandas, tqdm = pytest.importorskip("pandas"), pytest.importorskip("tqdm")

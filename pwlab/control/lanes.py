@@ -1,0 +1,172 @@
+"""Lanes: what one island could launch now, a lane a client, and each client's turn.
+
+What always holds: a lane has a first gang, and that may go; the gangs of a lane go in the
+order of submission; a client without a lane on an island has nothing there that may go,
+or is held back (see ``scheduler.py``).
+
+Device time is divided by *virtual time* (start-time fair queueing; stride scheduling is
+the same with equal costs).  A client's tally on an island counts the device time that it
+was given, divided by its share; the policy ``proportional`` picks the least.  A launch is
+charged what it is expected to take, at once, so that many can be in flight, and corrected
+by what it took.  The island's own virtual time is that of the newest launch.  A client
+that comes back from idleness is put there: who was away has no credit, and no debt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from ..events import NodeState
+from ..ids import NodeId
+from .clients import Client
+from .durations import UNMEASURED
+from .records import Node
+
+
+class Tally:
+    """What one client has had of one island."""
+
+    __slots__ = ("aside", "flying", "turn", "virtual")
+
+    def __init__(self, virtual: float, turn: int):
+        #: Device time charged, in seconds times devices, over share.
+        self.virtual = virtual
+        #: The number of the island's launch that was its last.
+        self.turn = turn
+        #: Gangs launched and not ended, and gangs that may go but wait for memory.
+        self.flying = 0
+        self.aside = 0
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """The gangs that one client could launch on one island now; at least one."""
+
+    client: str
+    #: Submission order of its first gang.
+    order: int = 0
+    #: A heap of (order, node); its first may go, later ones may have been withdrawn.
+    gangs: list[tuple[int, Node]] = field(default_factory=list[tuple[int, Node]])
+    owner: Client = field(default_factory=lambda: Client(""))
+    tally: Tally = field(default_factory=lambda: Tally(0.0, 0))
+    #: Launches of the island so far, in a list that all of its lanes share.
+    turns: list[int] = field(default_factory=lambda: [0])
+
+    @property
+    def share(self) -> float:
+        """The client's part of the device time, relative to others."""
+        return self.owner.share
+
+    @property
+    def priority(self) -> int:
+        """The client's priority; the highest goes first."""
+        return self.owner.priority
+
+    @property
+    def virtual(self) -> float:
+        """Device time that the client was given on this island, over its share; see ``lanes.py``."""
+        return self.tally.virtual
+
+    @property
+    def passed(self) -> int:
+        """How many gangs of others were launched on this island since this lane had its last turn, or came."""
+        return self.turns[0] - self.tally.turn
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds that the first gang is expected to take; None if nothing like it was measured."""
+        return self.gangs[0][1].duration.seconds if self.gangs else None
+
+
+class IslandQueue:
+    """What one island could launch now, and what it has launched."""
+
+    __slots__ = ("aside", "flying", "lanes", "tallies", "turns", "virtual")
+
+    def __init__(self) -> None:
+        #: Gangs that are launched and have not ended, in the order of launch.
+        self.flying: dict[NodeId, Node] = {}
+        #: By client; never an empty lane, never one whose first gang was withdrawn.
+        self.lanes: dict[Client, Lane] = {}
+        #: Gangs that may go but wait for memory.
+        self.aside: list[Node] = []
+        self.tallies: dict[Client, Tally] = {}
+        self.turns = [0]
+        self.virtual = 0.0
+
+    @property
+    def in_flight(self) -> int:
+        return len(self.flying)
+
+    def push(self, node: Node, back: bool = False) -> None:
+        """Enters a gang that may go; ``back``: it was set aside."""
+        client = node.client
+        tally = self.tallies.get(client)
+        if tally is None:
+            tally = self.tallies[client] = Tally(self.virtual, self.turns[0])
+        lane = self.lanes.get(client)
+        if lane is None:
+            if not back and not tally.flying and not tally.aside:
+                self.arrive(tally)
+            lane = self.lanes[client] = Lane(client.name, 0, [], client, tally, self.turns)
+        if back:
+            tally.aside -= 1
+        heappush(lane.gangs, (node.order, node))
+        lane.order = lane.gangs[0][0]
+
+    def arrive(self, tally: Tally) -> None:
+        """A client was idle, by its own will or another's: it starts level with all others."""
+        tally.virtual = max(tally.virtual, self.virtual)
+        tally.turn = self.turns[0]
+
+    def pop(self, lane: Lane) -> Node:
+        node = heappop(lane.gangs)[1]
+        self.tidy(lane)
+        return node
+
+    def set_aside(self, node: Node) -> None:
+        """Keeps a gang that was popped until there is memory for it."""
+        self.aside.append(node)
+        self.tallies[node.client].aside += 1
+
+    def recall(self) -> None:
+        """Enters again what was set aside."""
+        aside, self.aside = self.aside, []
+        for node in aside:
+            if node.state is NodeState.QUEUED:
+                self.push(node, back=True)
+            else:
+                self.tallies[node.client].aside -= 1
+
+    def launch(self, node: Node) -> None:
+        """Gives a gang that was popped its place, and charges its client."""
+        duration = node.duration.seconds
+        node.charge = (node.spec.parts * UNMEASURED if duration is None else duration) * len(node.devices)
+        tally = self.tallies[node.client]
+        self.virtual = max(self.virtual, tally.virtual)
+        tally.virtual += node.charge / node.client.share
+        self.turns[0] += 1
+        tally.turn = self.turns[0]
+        tally.flying += 1
+        self.flying[node.id] = node
+
+    def end(self, node: Node, device_seconds: float | None) -> None:
+        """Gives the place of a launched gang back; what it took is None where nobody knows."""
+        del self.flying[node.id]
+        tally = self.tallies.get(node.client)
+        if tally is None:  # its client is closed
+            return
+        tally.flying -= 1
+        if device_seconds is not None:
+            tally.virtual += (device_seconds - node.charge) / node.client.share
+
+    def tidy(self, lane: Lane) -> None:
+        """Drops withdrawn gangs from the front, and the lane with its last gang."""
+        gangs = lane.gangs
+        while gangs and gangs[0][1].state is not NodeState.QUEUED:
+            heappop(gangs)
+        if gangs:
+            lane.order = gangs[0][0]
+        else:
+            del self.lanes[lane.owner]
