@@ -25,6 +25,13 @@ from .functions import wait as wait
 from .lazy import LazyTensor as LazyTensor
 from .lazy.describe import TensorInfo as _TensorInfo
 from .lazy.describe import set_views as _set_views
+from .records import compare as compare
+from .records import facts as facts
+from .records import load as load
+from .records import replay as replay
+from .records import report as report
+from .records import save as save
+from .records import save_trace as save_trace
 from .session import Session as Session
 from .session import make_virtual_device_set as make_virtual_device_set
 from .session import session as session
@@ -38,16 +45,23 @@ __all__ = [
     "LazyTensor",
     "Session",
     "VirtualSlice",
+    "compare",
     "dump",
     "errors",
+    "facts",
     "fetch",
     "host",
     "jit",
     "lazy",
+    "load",
     "make_virtual_device_set",
     "on",
     "pmap",
     "program",
+    "replay",
+    "report",
+    "save",
+    "save_trace",
     "session",
     "shard",
     "shutdown",

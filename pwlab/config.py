@@ -48,7 +48,9 @@ class Config:
         """
         known = [f.name for f in fields(self)]
         if name not in known:
-            raise UnknownName(f"no setting is called {name!r}{nearest(name, known) or '.'} Settings: {', '.join(known)}")
+            raise UnknownName(
+                f"no setting is called {name!r}{nearest(name, known) or '.'} Settings: {', '.join(known)}"
+            )
         hint = get_type_hints(type(self))[name]
         if get_origin(hint) is Literal:
             choices = get_args(hint)

@@ -127,9 +127,7 @@ class Session:
                 return spec.id
         names = [s.name for s in specs]
         hint = nearest(str(island), names) or "."
-        raise UnknownName(
-            f"no island is called {island!r}{hint} There are: {', '.join(names)} (0 to {len(specs) - 1})"
-        )
+        raise UnknownName(f"no island is called {island!r}{hint} There are: {', '.join(names)} (0 to {len(specs) - 1})")
 
     def at_close(self, call: Callable[[], None]) -> None:
         """Calls ``call()`` when the session is closed, once nothing happens in it any more."""

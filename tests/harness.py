@@ -64,12 +64,13 @@ def settle(session: pw.Session) -> None:
     driver.look(lambda controller: None)  # what was submitted has been taken in
     assert driver.signal.wait_for(lambda: not driver._alive, LONG), f"{driver._alive} never ended"
     assert driver.crash is None, driver.crash
-    gc.collect()
     driver.look(lambda controller: controller.validate())
 
 
 def sizes(session: pw.Session) -> dict[str, int]:
-    """How much the controller and the backend remember, once everything is settled."""
+    """How much the controller and the backend remember, once everything is settled and garbage is gone."""
+    settle(session)
+    gc.collect()
     settle(session)
     backend = session.backend
     tables = session.driver.look(lambda controller: controller.sizes())

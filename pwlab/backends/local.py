@@ -50,6 +50,9 @@ from .devices import Machine
 
 _COLLECTIVES_IN_FLIGHT = 16
 _HOST_THREADS = 4
+#: How many ends of launches are told at once at most, and within how many seconds.
+_ENDS_AT_ONCE = 8
+_ENDS_WITHIN = 0.005
 
 
 class LocalBackend:
@@ -60,7 +63,7 @@ class LocalBackend:
         self._tasks: dict[NodeId, Task] = {}
         self._buffers: dict[BufferId, Buffer] = {}
         self._failures: dict[NodeId, Failure] = {}
-        self._post: Callable[[Event], None] = lambda event: None
+        self._post: Callable[..., None] = lambda event: None
         self._settled: Callable[[Task], None] = lambda task: None
         self._queues: list[SimpleQueue[Any]] = []
         self._threads: list[threading.Thread] = []
@@ -79,7 +82,7 @@ class LocalBackend:
     def islands(self) -> Sequence[IslandSpec]:
         return self._machine.islands
 
-    def start(self, post: Callable[[Event], None], settled: Callable[[Task], None]) -> None:
+    def start(self, post: Callable[..., None], settled: Callable[[Task], None]) -> None:
         self._post, self._settled = post, settled
         self._thread("pwlab-compile", self._compile_loop, self._compiling)
         for island in self._machine.islands:
@@ -268,23 +271,31 @@ class LocalBackend:
 
     def _watch_loop(self, watched: SimpleQueue[Any]) -> None:
         free_at = 0.0  # when what was launched before on this island ended
+        ended: list[Event] = []
         while (item := watched.get()) is not None:
-            free_at = self._watch(*item, free_at)
+            free_at = self._watch(*item, free_at, ended)
             del item
+            # Whoever waits for a value knows already; the controller can hear of a few ends at once, which spares a change
+            # of threads each, as long as the devices have more to do and it is not kept waiting.
+            if ended and (watched.empty() or len(ended) >= _ENDS_AT_ONCE or free_at - ended[0].time > _ENDS_WITHIN):
+                self._post(*ended)
+                ended.clear()
 
-    def _watch(self, task: Task, results: list[Any], began: float, collective: bool, free_at: float) -> float:
-        """Waits for one launch and tells its end; returns when the island is free again."""
+    def _watch(
+        self, task: Task, results: list[Any], began: float, collective: bool, free_at: float, ended: list[Event]
+    ) -> float:
+        """Waits for one launch and adds the event of its end; returns when the island is free again."""
         error = _error_of(results)
         del results
         if collective:
             self._collective_slots.release()
         if self._closed:
             return free_at
-        if error is not None:
-            self._post(self._broke(task, error))
-            return free_at
         end = now()
-        self._finish(task, min(max(began, free_at), end), end)
+        if error is not None:
+            ended.append(self._broke(task, error))
+        else:
+            ended.append(self._finish(task, min(max(began, free_at), end), end))
         return end
 
     def _run_host(self, task: Task) -> None:
@@ -311,14 +322,14 @@ class LocalBackend:
             self._post(self._broke(task, error))
             return
         self._launched.notify()
-        self._finish(task, began, now())
+        self._post(self._finish(task, began, now()))
 
-    def _finish(self, task: Task, start: float, end: float) -> None:
+    def _finish(self, task: Task, start: float, end: float) -> Event:
         self._tasks.pop(task.node, None)
         for buffer in task.outputs:
             buffer.settle()
-        self._post(NodeCompleted(end, task.node, start, end))
         self._settled(task)
+        return NodeCompleted(end, task.node, start, end)
 
     # --- failing -------------------------------------------------------------------------------------
 

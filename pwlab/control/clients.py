@@ -107,9 +107,13 @@ class Clients:
         if not event.client:
             raise ClientError("a client needs a name: one or more characters")
         if not (event.share > 0 and math.isfinite(event.share)):
-            raise ClientError(f"{who} asks for share={event.share}: a share is a positive finite number, such as 1 or 2.5")
+            raise ClientError(
+                f"{who} asks for share={event.share}: a share is a positive finite number, such as 1 or 2.5"
+            )
         if event.max_bytes is not None and event.max_bytes < 1:
-            raise ClientError(f"{who} asks for max_bytes={event.max_bytes}: allow at least 1 byte, or None for no limit")
+            raise ClientError(
+                f"{who} asks for max_bytes={event.max_bytes}: allow at least 1 byte, or None for no limit"
+            )
         if event.max_in_flight is not None and event.max_in_flight < 1:
             raise ClientError(
                 f"{who} asks for max_in_flight={event.max_in_flight}: allow at least 1 launch, or None for no limit"

@@ -25,14 +25,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ..ids import NodeId
+from .memory import Memory
 from .records import Failure, Node
 from .store import Store
 
 
-def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store) -> None:
+def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store, memory: Memory) -> None:
     """Enters a new node at all that it depends on, or finds out that it can never run.
 
-    Sets ``node.missing`` and, if an input is lost or the program was given up, ``node.failure``.
+    Sets ``node.missing`` and, if an input is lost, the program was given up or no memory can ever hold its
+    outputs, ``node.failure``.
     """
     reason = node.program.given_up
     if reason is not None:
@@ -42,7 +44,10 @@ def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store) -> None:
         node.failure = node.failure or buffer.refusal(node)
         if not buffer.promised:
             node.missing += 1
+    memory.settle(node)
     store.write(node)
+    if node.failure is None and (never := memory.impossible(node)):
+        node.failure = Failure.of(node, never)
     if node.failure is not None:
         return
     for id in node.spec.donates:

@@ -15,13 +15,13 @@ that comes back from idleness is put there: who was away has no credit, and no d
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from ..events import NodeState
 from ..ids import NodeId
 from .clients import Client
 from .durations import UNMEASURED
-from .records import Node
+from .records import Node, Placement
 
 
 class Tally:
@@ -82,7 +82,7 @@ class Lane:
 class IslandQueue:
     """What one island could launch now, and what it has launched."""
 
-    __slots__ = ("aside", "flying", "lanes", "tallies", "turns", "virtual")
+    __slots__ = ("aside", "flying", "held", "lanes", "tallies", "turns", "virtual")
 
     def __init__(self) -> None:
         #: Gangs that are launched and have not ended, in the order of launch.
@@ -90,7 +90,9 @@ class IslandQueue:
         #: By client; never an empty lane, never one whose first gang was withdrawn.
         self.lanes: dict[Client, Lane] = {}
         #: Gangs that may go but wait for memory.
-        self.aside: list[Node] = []
+        self.aside: dict[NodeId, Node] = {}
+        #: Gangs that could go, were they not suspended.
+        self.held: dict[NodeId, Node] = {}
         self.tallies: dict[Client, Tally] = {}
         self.turns = [0]
         self.virtual = 0.0
@@ -100,11 +102,15 @@ class IslandQueue:
         return len(self.flying)
 
     def push(self, node: Node, back: bool = False) -> None:
-        """Enters a gang that may go; ``back``: it was set aside."""
+        """Enters a gang that may go unless it is suspended; ``back``: it was set aside."""
         client = node.client
         tally = self.tallies.get(client)
         if tally is None:
             tally = self.tallies[client] = Tally(self.virtual, self.turns[0])
+        if node.held:
+            self.held[node.id] = node
+            tally.aside -= back
+            return
         lane = self.lanes.get(client)
         if lane is None:
             if not back and not tally.flying and not tally.aside:
@@ -114,6 +120,17 @@ class IslandQueue:
             tally.aside -= 1
         heappush(lane.gangs, (node.order, node))
         lane.order = lane.gangs[0][0]
+
+    def revise(self) -> None:
+        """Something was suspended or goes on again."""
+        for lane in list(self.lanes.values()):
+            self.tidy(lane)
+        held, self.held = self.held, {}
+        for node in held.values():
+            self.push(node)
+        for node in [node for node in self.aside.values() if node.held]:
+            del self.aside[node.id]
+            self.push(node, back=True)
 
     def arrive(self, tally: Tally) -> None:
         """A client was idle, by its own will or another's: it starts level with all others."""
@@ -127,17 +144,29 @@ class IslandQueue:
 
     def set_aside(self, node: Node) -> None:
         """Keeps a gang that was popped until there is memory for it."""
-        self.aside.append(node)
+        self.aside[node.id] = node
         self.tallies[node.client].aside += 1
+
+    def forget(self, node: Node) -> None:
+        """Lets go of a gang that was set aside or held."""
+        if self.aside.pop(node.id, None) is not None:
+            self.tallies[node.client].aside -= 1
+        self.held.pop(node.id, None)
+
+    def purge(self, place: Placement) -> None:
+        """Forgets all gangs of a slice, which moves."""
+        for lane in list(self.lanes.values()):
+            lane.gangs = [gang for gang in lane.gangs if gang[1].place is not place]
+            heapify(lane.gangs)
+            self.tidy(lane)
+        for node in [node for node in (*self.aside.values(), *self.held.values()) if node.place is place]:
+            self.forget(node)
 
     def recall(self) -> None:
         """Enters again what was set aside."""
-        aside, self.aside = self.aside, []
-        for node in aside:
-            if node.state is NodeState.QUEUED:
-                self.push(node, back=True)
-            else:
-                self.tallies[node.client].aside -= 1
+        aside, self.aside = self.aside, {}
+        for node in aside.values():
+            self.push(node, back=True)
 
     def launch(self, node: Node) -> None:
         """Gives a gang that was popped its place, and charges its client."""
@@ -148,7 +177,7 @@ class IslandQueue:
         tally.virtual += node.charge / node.client.share
         self.turns[0] += 1
         tally.turn = self.turns[0]
-        tally.flying += 1
+        tally.flying += 1  # as is Client.in_flight, over all islands
         self.flying[node.id] = node
 
     def end(self, node: Node, device_seconds: float | None) -> None:
@@ -162,10 +191,12 @@ class IslandQueue:
             tally.virtual += (device_seconds - node.charge) / node.client.share
 
     def tidy(self, lane: Lane) -> None:
-        """Drops withdrawn gangs from the front, and the lane with its last gang."""
+        """Drops withdrawn and suspended gangs from the front, and the lane with its last gang."""
         gangs = lane.gangs
-        while gangs and gangs[0][1].state is not NodeState.QUEUED:
+        while gangs and ((node := gangs[0][1]).state is not NodeState.QUEUED or node.held):
             heappop(gangs)
+            if node.state is NodeState.QUEUED:
+                self.held[node.id] = node
         if gangs:
             lane.order = gangs[0][0]
         else:

@@ -3,6 +3,7 @@
     waiting → prepared → queued → launched → done
         └─────────┴────────┴─────────┴──────→ failed
         └──────────────────┴────────────────→ cancelled
+    waiting ←────────── queued, when its slice moves
 
 One table, ``Programs._LIFE``, holds every step that there is, with what a node
 does on taking it; any other step is a bug of ours and is refused.
@@ -53,7 +54,10 @@ from ..events import (
 )
 from ..ids import NodeId, ProgramId, SliceId
 from .admission import check_window
+from .clients import Client, Clients
+from .durations import Durations
 from .edges import recount, wire
+from .memory import Memory
 from .records import LIFE, Answer, Failure, Node, Placement, Program
 from .scheduler import Scheduler
 from .store import Store
@@ -62,11 +66,13 @@ from .store import Store
 class Programs:
     """Leads every node from its submission to its end."""
 
-    def __init__(self, store: Store, scheduler: Scheduler):
+    def __init__(self, nodes: dict[NodeId, Node], store: Store, memory: Memory, scheduler: Scheduler):
         self.programs: dict[ProgramId, Program] = {}
-        #: The nodes that have not ended.
-        self.nodes: dict[NodeId, Node] = {}
+        #: The nodes that have not ended, in the order of submission.
+        self.nodes = nodes
+        self.durations = Durations()
         self._store = store
+        self._memory = memory
         self._scheduler = scheduler
         self._order = count()
         #: The highest id seen: an id above it was never submitted, one below may have been forgotten.
@@ -78,6 +84,7 @@ class Programs:
         self,
         event: NodesSubmitted,
         places: Mapping[SliceId, Placement],
+        clients: Clients,
         dispatch: Dispatch,
         answer: Answer,
     ) -> None:
@@ -89,22 +96,24 @@ class Programs:
         program = self.programs.get(event.program)
         self._newest = check_window(event, program, places, self.nodes, self._store.buffers, self._newest)
         if program is None:
-            program = Program(event.program, event.name, event.client)
+            program = Program(event.program, event.name, clients.named(event.client))
             self.programs[event.program] = program
             answer.facts.append(ProgramOpened(event.time, event.program, event.name, event.client, event.source))
         program.dispatch = event.dispatch or program.dispatch
         at_once = (program.dispatch or dispatch) is Dispatch.PARALLEL
-        nodes = [Node(spec, program, places[spec.slice], next(self._order)) for spec in event.nodes]
+        nodes = [Node(spec, program, places[spec.slice], next(self._order), self.durations) for spec in event.nodes]
+        program.client.queued += len(nodes)
         for node in nodes:
             self.nodes[node.id] = program.live[node.id] = node
             answer.facts.append(NodeAdded(event.time, program.id, node.spec))
-            wire(node, self.nodes, self._store)
+            wire(node, self.nodes, self._store, self._memory)
         # Only now: the end of a lost node drops buffers, which the rest of its window may name.
         lost = [node for node in nodes if node.failure is not None]
         for node in nodes:
             if node.failure is None and (at_once or not node.missing):
                 self._ask(node, answer)
         self._abandon(lost, answer)
+        self._memory.submitted(node for node in nodes if not node.state.ended)
         program.closed = event.last
         self._close(program, answer)
 
@@ -119,6 +128,9 @@ class Programs:
             return
         if not node.asked:
             raise InternalError(f"{node} was prepared, but nobody asked for that yet")
+        if node.asked > 1:  # for devices from which its slice has moved
+            node.asked -= 1
+            return
         self._move(node, NodeState.PREPARED, answer, 0.0, event.seconds)
         self._move(node, NodeState.QUEUED, answer)
 
@@ -153,13 +165,30 @@ class Programs:
     def cancel(self, event: ProgramCancelled, answer: Answer) -> None:
         """Gives a program up.  Ignored if it has ended, which the user could not know."""
         program = self.programs.get(event.program)
-        if program is None:
-            return
-        program.given_up = event.reason
-        doomed = [node for node in program.live.values() if not node.launched]
-        for node in doomed:
-            node.failure = Failure.of(node, event.reason, cancelled=True)
-        self._abandon(doomed, answer)
+        if program is not None:
+            self._give_up_all([program], event.reason, answer)
+
+    def cancel_client(self, client: Client, reason: str, answer: Answer) -> None:
+        """Gives up all programs of a client."""
+        self._give_up_all([p for p in self.programs.values() if p.client is client], reason, answer)
+
+    def relocate(self, place: Placement, answer: Answer) -> None:
+        """A slice has moved: its nodes that are not launched are prepared anew, for its new devices."""
+        nodes = [node for node in self.nodes.values() if node.place is place and not node.launched]
+        for node in nodes:
+            node.settle()
+            self._memory.settle(node)
+        for node in nodes:
+            if node.host or not node.asked:
+                continue
+            if node.state is NodeState.QUEUED:
+                self._move(node, NodeState.WAITING, answer)
+            else:
+                self._ask(node, answer)
+
+    def submitted(self, node: NodeId) -> bool:
+        """Whether a node of this id, or of a higher one, was ever submitted."""
+        return node <= self._newest
 
     def validate(self) -> None:
         """Recounts what every node misses, and checks that each is where it should be."""
@@ -171,7 +200,11 @@ class Programs:
             assert node.launched or node.failure is None, f"{node} is lost and was not ended"
             assert node.missing == missing[id], f"{node} misses {missing[id]}, not {node.missing}"
             assert not (node.launched and node.missing), f"{node} was launched too early"
+            assert node.place.target is None or not node.launched or node.place.flying
             assert node.asked or (node.missing and node.state is NodeState.WAITING), f"{node} is forgotten"
+        for place in {node.place for node in self.nodes.values()}:
+            flying = sum(node.launched and node.place is place for node in self.nodes.values())
+            assert place.flying == flying, f"slice {place.name!r} counts {place.flying} launches, not {flying}"
         for program in self.programs.values():
             assert program.live or not program.closed, f"program {program.id} has ended and is kept"
             assert all(self.nodes[id] is node for id, node in program.live.items())
@@ -199,12 +232,20 @@ class Programs:
     def _enter_queue(self, node: Node, answer: Answer, start: float, end: float) -> None:
         answer.facts.append(NodeMoved(answer.time, node.id, NodeState.QUEUED, node.island, node.devices))
         if not node.missing:
-            self._scheduler.offer(node)
+            self._scheduler.offer(node, answer.time)
+
+    def _go_back(self, node: Node, answer: Answer, start: float, end: float) -> None:
+        answer.facts.append(NodeMoved(answer.time, node.id, NodeState.WAITING, node.island, node.devices))
+        node.asked = 0
+        self._ask(node, answer)
 
     def _go(self, node: Node, answer: Answer, start: float, end: float) -> None:
         node.launched = True
         answer.instructions.append(Launch(node.id, node.island, node.devices))
         answer.facts.append(NodeMoved(answer.time, node.id, NodeState.LAUNCHED, node.island, node.devices))
+        node.client.queued -= 1
+        node.place.flying += 1
+        self._memory.launched(node)
         self._store.launch(node)
         for output in node.spec.outputs:
             for reader in self._store.readers(output.buffer):
@@ -213,12 +254,12 @@ class Programs:
 
     def _finish(self, node: Node, answer: Answer, start: float, end: float) -> None:
         node.failure = None  # it was marked, but could do without
-        self._scheduler.end(node)
+        self._scheduler.end(node, end - start)
         answer.facts.append(NodeEnded(answer.time, node.id, NodeState.DONE, start, end, node.island, node.devices))
         self._leave(node, answer)
 
     def _break_off(self, node: Node, answer: Answer, start: float, end: float) -> None:
-        self._scheduler.end(node)
+        self._scheduler.end(node, None)
         self._give_up(node, answer, start, end)
 
     def _withdraw(self, node: Node, answer: Answer, start: float, end: float) -> None:
@@ -245,6 +286,7 @@ class Programs:
         (NodeState.WAITING, NodeState.PREPARED): _become_prepared,
         (NodeState.PREPARED, NodeState.QUEUED): _enter_queue,
         (NodeState.QUEUED, NodeState.LAUNCHED): _go,
+        (NodeState.QUEUED, NodeState.WAITING): _go_back,
         (NodeState.LAUNCHED, NodeState.DONE): _finish,
         (NodeState.WAITING, NodeState.FAILED): _give_up,
         (NodeState.QUEUED, NodeState.FAILED): _withdraw,
@@ -254,7 +296,7 @@ class Programs:
     }
 
     def _ask(self, node: Node, answer: Answer) -> None:
-        node.asked = True
+        node.asked += 1
         answer.instructions.append(Prepare(node.id, node.devices))
 
     def _arrive(self, node: Node, answer: Answer) -> None:
@@ -263,7 +305,7 @@ class Programs:
         if node.missing or node.failure is not None:
             return
         if node.state is NodeState.QUEUED:
-            self._scheduler.offer(node)
+            self._scheduler.offer(node, answer.time)
         elif not node.asked:
             self._ask(node, answer)
 
@@ -277,7 +319,10 @@ class Programs:
         program = node.program
         del self.nodes[node.id], program.live[node.id]
         self._store.end(node)
-        if not node.launched:
+        if node.launched:
+            node.place.flying -= 1
+        else:
+            node.client.queued -= 1
             self._serve(node.on_launch, answer)
         self._serve(node.on_end, answer)
         self._close(program, answer)
@@ -286,6 +331,15 @@ class Programs:
         if program.closed and not program.live:
             del self.programs[program.id]
             answer.facts.append(ProgramEnded(answer.time, program.id, program.verdict))
+
+    def _give_up_all(self, programs: list[Program], reason: str, answer: Answer) -> None:
+        doomed: list[Node] = []
+        for program in programs:
+            program.given_up = reason
+            doomed += [node for node in program.live.values() if not node.launched]
+        for node in doomed:
+            node.failure = Failure.of(node, reason, cancelled=True)
+        self._abandon(doomed, answer)
 
     def _abandon(self, doomed: list[Node], answer: Answer) -> None:
         """Ends ``doomed``, each with its failure, and all that reads from them and is not launched."""

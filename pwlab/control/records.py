@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..events import Dispatch, Fact, Instruction, NodeKind, NodeSpec, NodeState
+from ..events import Dispatch, Fact, Instruction, NodeKind, NodeSpec, NodeState, OutputSpec
 from ..ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId, Source
+from .accounts import Account
+from .clients import Client
+from .durations import Durations
 
 #: The states of a life in which nothing goes wrong, in order.
 LIFE = (
@@ -33,14 +36,24 @@ class Answer:
     facts: list[Fact] = field(default_factory=list[Fact])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Placement:
-    """Where a virtual slice lies: distinct devices of one island, in the order of their ids."""
+    """Where a virtual slice lies: distinct devices of one island.
+
+    They are in the order of their ids or, if the slice has a shape, in its row-major order.
+    """
 
     slice: SliceId
     name: str
     island: IslandId
     devices: tuple[DeviceId, ...]
+    shape: tuple[int, ...] = ()
+    #: By the user's hand.
+    suspended: bool = False
+    #: Where it shall lie when what is launched on it has ended, or None.
+    target: Placement | None = None
+    #: Nodes of it that are launched and have not ended.
+    flying: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,7 @@ class Program:
 
     id: ProgramId
     name: str
-    client: str
+    client: Client
     #: How its nodes are dispatched, or None for the session's setting.
     dispatch: Dispatch | None = None
     #: Its last window has come.
@@ -84,6 +97,7 @@ class Program:
     given_up: str | None = None
     any_failed: bool = False
     any_cancelled: bool = False
+    suspended: bool = False
     #: Its nodes that have not ended, in the order of submission.
     live: dict[NodeId, Node] = field(default_factory=dict["NodeId", "Node"])
 
@@ -95,13 +109,25 @@ class Program:
         return NodeState.CANCELLED if self.any_cancelled else NodeState.DONE
 
 
+def share_of(output: OutputSpec, devices: int) -> int:
+    """Bytes of an output on each of so many devices; on a host they are not counted."""
+    if not devices:
+        return 0
+    return -(-output.bytes // devices) if output.per_device is None else output.per_device
+
+
 class Node:
     """One node on its way through life."""
 
     __slots__ = (
+        "accounts",
         "asked",
+        "charge",
         "client",
+        "crests",
         "devices",
+        "draw",
+        "duration",
         "failure",
         "host",
         "id",
@@ -109,33 +135,49 @@ class Node:
         "last",
         "launched",
         "missing",
+        "offered",
         "on_end",
         "on_launch",
         "order",
+        "place",
+        "plan",
         "program",
         "reads",
         "spec",
         "state",
     )
 
-    def __init__(self, spec: NodeSpec, program: Program, place: Placement, order: int):
+    def __init__(self, spec: NodeSpec, program: Program, place: Placement, order: int, durations: Durations):
         self.id = spec.id
         self.spec = spec
         self.program = program
         self.client = program.client
         #: Position in the order of all submissions: the one order that every queue follows.
         self.order = order
-        self.island = place.island
+        self.place = place
         self.host = spec.kind is NodeKind.HOST
-        #: The gang: all of these devices or none.  A host node takes none.
-        self.devices: tuple[DeviceId, ...] = () if self.host else place.devices if spec.spread else place.devices[:1]
+        self.settle()
+        #: Bytes that its outputs take on each of its devices.
+        self.draw = 0
+        for output in spec.outputs:
+            self.draw += share_of(output, len(self.devices))
+        #: What it draws on, one for each device; and for each that has a limit the highest point before it.
+        self.accounts: tuple[Account, ...] = ()
+        self.crests: tuple[tuple[Account, int], ...] = ()
+        #: Number of the memory plan under which it was launched.
+        self.plan = -1
+        self.duration = durations.of(spec.key or spec.name, len(self.devices))
+        #: Device time for which its client was charged at its launch.
+        self.charge = 0.0
+        #: When it could first have been launched.
+        self.offered = 0.0
         self.state = NodeState.WAITING
         #: The state before this one.
         self.last = NodeState.WAITING
         #: It has been handed to the devices; stays true afterwards.
         self.launched = False
-        #: The backend was told to prepare it.
-        self.asked = False
+        #: How many answers to ``Prepare`` are due or were given, less those that a move has made worthless.
+        self.asked = 0
         #: How many things must happen before it may be launched (see ``programs.py``).
         self.missing = 0
         #: Why its outputs will never exist.  A launched node may have one before it has ended.
@@ -146,6 +188,19 @@ class Node:
         #: Nodes that miss this one's launch, and its end.
         self.on_launch: list[Node] = []
         self.on_end: list[Node] = []
+
+    def settle(self) -> None:
+        """Takes its devices from the place of its slice."""
+        self.island = self.place.island
+        devices = self.place.devices
+        #: The gang: all of these devices or none.  A host node takes none.
+        self.devices: tuple[DeviceId, ...] = () if self.host else devices if self.spec.spread else devices[:1]
+
+    @property
+    def held(self) -> bool:
+        """Whether its client, its program or its slice is suspended, or the slice is about to move."""
+        place = self.place
+        return self.program.suspended or self.client.suspended or place.suspended or place.target is not None
 
     def story(self) -> str:
         """The states it has been in, for error texts: ``waiting → prepared → queued``."""

@@ -8,6 +8,7 @@ once.  So a mistake in ten lines costs a note and never a run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ..errors import PolicyError
 from .lanes import Lane
@@ -51,18 +52,26 @@ class Registry:
         Raises:
           UnknownName: there is none of that name.
         """
-        self.policy, self.name = policy_named(name, {**POLICIES, **self._own}), name
+        self.policy, self.name = self.find(name), name
+
+    def find(self, name: str) -> Policy:
+        """The policy of that name.
+
+        Raises:
+          UnknownName: there is none.
+        """
+        return policy_named(name, {**POLICIES, **self._own})
 
     def choose(self, lanes: Sequence[Lane]) -> Lane:
         """The lane whose first gang goes next; ``lanes`` has one at least."""
         try:
-            lane = self.policy(lanes)
+            lane = cast(object, self.policy(lanes))  # it is a user's, and may be wrong
         except Exception as error:
             return self._dismiss(lanes, f"raised {type(error).__name__}: {error}")
         for shown in lanes:
             if shown is lane:
                 return shown
-        answered = "nothing" if lane is None else repr(lane)
+        answered = "nothing" if lane is None else f"a {type(lane).__name__}"
         return self._dismiss(lanes, f"answered {answered}, which is none of the lanes it was shown")
 
     def _dismiss(self, lanes: Sequence[Lane], why: str) -> Lane:

@@ -6,9 +6,9 @@ What always holds:
    all devices of an island therefore see its gangs in one order.
 2. A node is launched after everything that writes what it reads was launched,
    on whichever island, and after everything it must follow has ended.
-3. At most ``max_in_flight`` gangs of an island are launched and not ended, unless
-   the setting was lowered meanwhile; and an island with a free place has nothing
-   left that could go.
+3. At most ``max_in_flight`` gangs of an island are launched and not ended, and of
+   a client as many as it may have, unless a setting was lowered meanwhile; and an
+   island with a free place has nothing left that could go.
 
 No deadlock follows from 1 and 2.  Launches, put in the order in which they were
 decided, are a linear extension of the graph, over all islands.  Take the first
@@ -29,9 +29,14 @@ head-of-line order was rejected: one slow compilation would idle an island, and
 with two islands that wait for each other's heads it deadlocks.  A scan of the
 queue for what can go was rejected too, for it makes a launch cost what is queued.
 
-Host nodes take no device and no place; they go as soon as they may.  Only how
-many are in flight is bounded here; bytes are the store's, which is where
-back-pressure (§4.6) will ask before a gang is taken.
+Host nodes take no device and no place; they go as soon as they may.
+
+What may not go is kept where it costs nothing until that changes: a suspended gang
+and one without memory leave their lane for a list of their island, and the lanes of
+a client with all its launches in flight are not shown to the policy.  Memory is asked
+for only when a gang is about to go, after the policy chose it; then up to
+:data:`LOOK_BEHIND` others of its client may pass it (``memory.py`` says which), and
+all clients.  A pause holds everything, in whatever order it stands.
 """
 
 from __future__ import annotations
@@ -41,53 +46,31 @@ from heapq import heappop, heappush
 
 from ..errors import InternalError
 from ..events import NodeState
-from ..ids import IslandId
-from .policies import Lane, Policy, fifo
-from .records import Node
+from ..ids import IslandId, NodeId
+from .clients import Client
+from .lanes import IslandQueue, Lane
+from .memory import Memory
+from .records import Node, Placement
+from .registry import Registry
 
-
-class IslandQueue:
-    """What one island could launch now."""
-
-    __slots__ = ("in_flight", "lanes")
-
-    def __init__(self) -> None:
-        #: Gangs that are launched and have not ended.
-        self.in_flight = 0
-        #: By client; never an empty lane, never one whose first gang was withdrawn.
-        self.lanes: dict[str, Lane] = {}
-
-    def push(self, node: Node) -> None:
-        lane = self.lanes.get(node.client)
-        if lane is None:
-            lane = self.lanes[node.client] = Lane(node.client)
-        heappush(lane.gangs, (node.order, node))
-        lane.order = lane.gangs[0][0]
-
-    def pop(self, lane: Lane) -> Node:
-        node = heappop(lane.gangs)[1]
-        self.tidy(lane)
-        return node
-
-    def tidy(self, lane: Lane) -> None:
-        """Drops withdrawn gangs from the front, and the lane with its last gang."""
-        gangs = lane.gangs
-        while gangs and gangs[0][1].state is not NodeState.QUEUED:
-            heappop(gangs)
-        if gangs:
-            lane.order = gangs[0][0]
-        else:
-            del self.lanes[lane.client]
+#: How many gangs of one client may wait for memory while later ones of it are tried.
+LOOK_BEHIND = 8
 
 
 class Scheduler:
     """Decides the order of launches, island by island."""
 
-    def __init__(self, policy: Policy = fifo):
+    def __init__(self, registry: Registry, memory: Memory):
         self.queues: dict[IslandId, IslandQueue] = {}
-        self.policy = policy
+        self.registry = registry
         self.max_in_flight = 16
+        self.paused = False
+        #: How many nodes may be launched in spite of the pause.
+        self.steps = 0
+        self._memory = memory
+        self._changes = 0
         self._hosts: list[tuple[int, Node]] = []
+        self._held_hosts: dict[NodeId, Node] = {}
         #: Islands where a launch may have become possible; a dict for its order.
         self._stirred: dict[IslandId, None] = {}
 
@@ -104,58 +87,159 @@ class Scheduler:
         if max_in_flight < 1:
             raise InternalError(f"max_in_flight is at least 1, not {max_in_flight}")
         self.max_in_flight = max_in_flight
+        self.stir()
+
+    def step(self, n: int) -> None:
+        """Pauses, but for the next ``n`` launches.
+
+        Raises:
+          InternalError: fewer than one.
+        """
+        if n < 1:
+            raise InternalError(f"a step is at least 1 launch, not {n}")
+        self.paused, self.steps = True, n
+
+    def pause(self, paused: bool) -> None:
+        self.paused, self.steps = paused, 0
+
+    def stir(self) -> None:
+        """A setting changed: everywhere a launch may have become possible."""
         self._stirred.update(dict.fromkeys(self.queues))
 
-    def offer(self, node: Node) -> None:
+    def revise(self) -> None:
+        """Something was suspended or goes on again."""
+        for queue in self.queues.values():
+            queue.revise()
+        held, self._held_hosts = self._held_hosts, {}
+        for node in held.values():
+            self.offer(node, node.offered)
+        self.stir()
+
+    def offer(self, node: Node, time: float) -> None:
         """Takes a queued node that misses nothing more."""
-        if node.host:
-            heappush(self._hosts, (node.order, node))
-        else:
+        node.offered = time
+        if not node.host:
             self.queues[node.island].push(node)
             self._stirred[node.island] = None
+        elif node.held:
+            self._held_hosts[node.id] = node
+        else:
+            heappush(self._hosts, (node.order, node))
 
     def withdraw(self, node: Node) -> None:
-        """Forgets a node that was queued and will never run."""
-        if not node.host:  # a host node goes with the event that lets it go: it never waits here
-            queue = self.queues[node.island]
-            lane = queue.lanes.get(node.client)
-            if lane is not None:
-                queue.tidy(lane)
+        """Forgets a node that was queued and will never run, or moves elsewhere."""
+        if node.host:
+            self._held_hosts.pop(node.id, None)
+            return
+        queue = self.queues[node.island]
+        lane = queue.lanes.get(node.client)
+        if lane is not None:
+            queue.tidy(lane)
+        queue.forget(node)
 
-    def take(self) -> Node | None:
+    def purge(self, place: Placement) -> None:
+        """Forgets all gangs of a slice, which moves from its island."""
+        self.queues[place.island].purge(place)
+
+    def forget(self, client: Client) -> None:
+        """A client is gone: no queue remembers what it has had."""
+        for queue in self.queues.values():
+            queue.tallies.pop(client, None)
+
+    def take(self, time: float) -> Node | None:
         """The next node to launch, which its caller must launch; None when nothing more can go."""
-        if self._hosts:
-            return heappop(self._hosts)[1]
+        if self.paused and not self.steps:
+            return None
+        node = self._next()
+        if node is not None:
+            self.steps -= self.steps > 0
+            client = node.client
+            client.waited += time - node.offered
+            client.launches += 1
+        return node
+
+    def _next(self) -> Node | None:
+        hosts = self._hosts
+        while hosts:
+            node = heappop(hosts)[1]
+            if node.state is not NodeState.QUEUED:
+                continue
+            if not node.held:
+                return node
+            self._held_hosts[node.id] = node
+        if self._changes != self._memory.changes:
+            self._changes = self._memory.changes
+            for island, queue in self.queues.items():
+                if queue.aside:
+                    queue.recall()
+                    self._stirred[island] = None
         while self._stirred:
             island = next(iter(self._stirred))
             queue = self.queues[island]
-            if queue.lanes and queue.in_flight < self.max_in_flight:
-                queue.in_flight += 1
-                return queue.pop(self.policy(queue.lanes.values()))
+            while len(queue.flying) < self.max_in_flight:
+                lanes = self.shown(queue)
+                if not lanes:
+                    break
+                node = queue.pop(self.registry.choose(lanes))
+                if self._memory.grants(node, not queue.flying):
+                    queue.launch(node)
+                    node.client.in_flight += 1
+                    return node
+                queue.set_aside(node)
             del self._stirred[island]
         return None
 
-    def end(self, node: Node) -> None:
-        """Gives the place of a launched node back."""
-        if not node.host:
-            self.queues[node.island].in_flight -= 1
-            self._stirred[node.island] = None
+    def shown(self, queue: IslandQueue) -> list[Lane]:
+        """The lanes that a policy may choose from."""
+        return [lane for lane in queue.lanes.values() if lane.tally.aside < LOOK_BEHIND and not lane.owner.full]
+
+    def end(self, node: Node, seconds: float | None) -> None:
+        """Gives the place of a launched node back; it took ``seconds``, or nobody knows."""
+        if node.host:
+            return
+        client = node.client
+        limited = client.full
+        client.in_flight -= 1
+        taken = None
+        if seconds is not None:
+            node.duration.measured(seconds)
+            taken = max(seconds, 0.0) * len(node.devices)
+            client.device_seconds += taken
+        self.queues[node.island].end(node, taken)
+        self._stirred[node.island] = None
+        if limited:  # its lanes were hidden, by its own limit: that earns no credit
+            for island, queue in self.queues.items():
+                if client in queue.lanes:
+                    tally = queue.tallies[client]
+                    tally.virtual = max(tally.virtual, queue.virtual)
+                    self._stirred[island] = None
 
     def validate(self, nodes: Iterable[Node]) -> None:
         """Checks lanes and places against ``nodes``, all that have not ended."""
         nodes = list(nodes)
-        assert not self._stirred, "an island was left with something to do"
-        assert not self._hosts, "a host node was left behind"
+        resting = self.paused and not self.steps
+        assert resting or not self._stirred, "an island was left with something to do"
+        assert resting or not any(n.state is NodeState.QUEUED for _, n in self._hosts), "a host node was left behind"
         able = {node for node in nodes if node.state is NodeState.QUEUED and not node.missing}
-        offered: set[Node] = set()
+        offered = {node for _, node in self._hosts if node.state is NodeState.QUEUED} | set(self._held_hosts.values())
         for island, queue in self.queues.items():
-            flying = sum(n.state is NodeState.LAUNCHED and not n.host and n.island == island for n in nodes)
-            assert flying == queue.in_flight, f"island {island} counts {queue.in_flight}, not {flying}"
-            assert not queue.lanes or flying >= self.max_in_flight, f"island {island} idles"
+            flying = [n for n in nodes if n.state is NodeState.LAUNCHED and not n.host and n.island == island]
+            assert set(flying) == set(queue.flying.values()), f"island {island} counts its launches wrong"
+            assert resting or not self.shown(queue) or len(flying) >= self.max_in_flight, f"island {island} idles"
             for client, lane in queue.lanes.items():
-                assert lane.client == client
-                assert lane.gangs, f"the lane of {client!r} is empty"
+                assert lane.owner is client and lane.tally is queue.tallies[client]
+                assert lane.gangs, f"the lane of {client.name!r} is empty"
                 assert lane.order == lane.gangs[0][0] == min(lane.gangs)[0]
-                assert lane.gangs[0][1] in able, f"{lane.gangs[0][1]} cannot go"
+                assert lane.gangs[0][1] in able and not lane.gangs[0][1].held, f"{lane.gangs[0][1]} cannot go"
                 offered.update(node for _, node in lane.gangs if node.state is NodeState.QUEUED)
+            for client, tally in queue.tallies.items():
+                assert not client.closed
+                assert tally.flying == sum(n.client is client for n in flying)
+                assert tally.aside == sum(n.client is client for n in queue.aside.values())
+            assert all(node.held for node in queue.held.values()), "a gang that may go is held"
+            offered.update(queue.held.values(), queue.aside.values())
         assert offered == able, "what can go and what is offered differ"
+        for client in {node.client for node in nodes}:
+            mine = [node for node in nodes if node.client is client]
+            assert client.in_flight == sum(node.launched and not node.host for node in mine)
+            assert client.queued == sum(not node.launched for node in mine)

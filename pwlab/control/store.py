@@ -31,31 +31,52 @@ machine), weak references from the controller to the client's objects (they tie
 the controller to threads and to the garbage collector's mood), and freeing at
 the last reader's *launch*, which is safe only where each backend keeps order.
 
-Capacity is not enforced yet.  ``present`` is what it will be compared with,
-where :meth:`Scheduler.take` picks a gang.
+Bytes are counted on every device on which a buffer lies, and for its client; whether a
+launch gets them is for ``memory.py`` to say.  What lies on a host counts for its island
+alone.  A buffer belongs to the client of its producer, an argument to that of its first
+reader; when a client is closed all its pins are loosed (ownership labels, §4.6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, ValuesView
+from collections.abc import Iterable, Mapping, ValuesView
 
 from ..events import BuffersFreed, Free
-from ..ids import BufferId, IslandId, NodeId
-from .records import Answer, Failure, Node
+from ..ids import BufferId, DeviceId, IslandId, NodeId
+from .accounts import Account
+from .clients import Client
+from .records import Answer, Failure, Node, Placement, share_of
 
 
 class Buffer:
     """One logical buffer."""
 
-    __slots__ = ("bytes", "donor", "gone", "held", "id", "pinned", "producer", "readers", "settled")
+    __slots__ = (
+        "accounts",
+        "bytes",
+        "donor",
+        "gone",
+        "held",
+        "id",
+        "owner",
+        "pinned",
+        "producer",
+        "readers",
+        "settled",
+        "share",
+    )
 
-    def __init__(self, id: BufferId, bytes: int, producer: Node | None):
+    def __init__(self, id: BufferId, bytes: int, producer: Node | None, owner: Client):
         self.id = id
         self.bytes = bytes
+        self.owner = owner
+        #: The devices on which it lies, and its bytes on each.
+        self.accounts: tuple[Account, ...] = ()
+        self.share = 0
         #: None for an argument.
         self.producer = producer
         #: The client holds it.
-        self.pinned = producer is None
+        self.pinned = producer is None and not owner.closed
         #: Its producer has ended, or never was.
         self.settled = producer is None
         #: Nodes that read it and have not ended, in the order of submission.
@@ -71,6 +92,11 @@ class Buffer:
     def promised(self) -> bool:
         """Whether its value is there or under way: its producer was launched, or never was."""
         return self.producer is None or self.producer.launched
+
+    @property
+    def total(self) -> int:
+        """Its bytes on all devices together."""
+        return self.share * len(self.accounts)
 
     def refusal(self, reader: Node) -> Failure | None:
         """Why ``reader`` can never have it, or None."""
@@ -94,6 +120,13 @@ class Store:
         #: Bytes that count now on each island, and the most that ever did.
         self.present: dict[IslandId, int] = {}
         self.peak: dict[IslandId, int] = {}
+        #: How often memory may have become free, or likely to.
+        self.changes = 0
+        #: For ``memory.py``: how often it has planned; the newest node that did not fit then; whether more
+        #: has become free since than was planned, so that it might.
+        self.plans = 0
+        self.newest_unsound = -1
+        self.relieved = False
         self._dropped: list[BufferId] = []
         self._freed: list[BufferId] = []
         self._freed_bytes = 0
@@ -105,16 +138,19 @@ class Store:
     def write(self, node: Node) -> None:
         """Makes the buffers that ``node`` will write."""
         buffers = self.buffers
+        devices = len(node.accounts)
         for output in node.spec.outputs:
-            buffers[output.buffer] = Buffer(output.buffer, output.bytes, node)
-        for id in node.spec.pinned:
-            buffers[id].pinned = True
+            buffer = buffers[output.buffer] = Buffer(output.buffer, output.bytes, node, node.client)
+            buffer.accounts, buffer.share = node.accounts, share_of(output, devices)
+        if not node.client.closed:
+            for id in node.spec.pinned:
+                buffers[id].pinned = True
 
     def read(self, id: BufferId, node: Node) -> Buffer:
         """Counts ``node`` among the readers; an unknown buffer is an argument of the client."""
         buffer = self.buffers.get(id)
         if buffer is None:
-            buffer = self.buffers[id] = Buffer(id, 0, None)
+            buffer = self.buffers[id] = Buffer(id, 0, None, node.client)
         buffer.readers[node.id] = node
         return buffer
 
@@ -133,6 +169,7 @@ class Store:
         spec, island = node.spec, node.island
         for id in spec.donates:
             self._give_back(self.buffers[id])
+        node.plan = self.plans
         present = self.present[island]
         for output in spec.outputs:
             self.buffers[output.buffer].held = output.bytes
@@ -140,10 +177,24 @@ class Store:
         self.present[island] = present
         if present > self.peak[island]:
             self.peak[island] = present
+        draw = node.draw
+        if draw:
+            accounts = node.accounts
+            for account in accounts:
+                account.used += draw
+                if account.used > account.peak:
+                    account.peak = account.used
+            account = node.client.memory
+            account.used += draw * len(accounts)
+            if account.used > account.peak:
+                account.peak = account.used
 
     def end(self, node: Node) -> None:
         """``node`` has ended and reads nothing more; what nobody needs is dropped."""
         buffers = self.buffers
+        self.changes += 1
+        if not node.launched:
+            self.relieved = True
         for id in node.reads:
             buffer = buffers[id]
             del buffer.readers[node.id]
@@ -164,9 +215,38 @@ class Store:
         for id in ids:
             buffer = self.buffers.get(id)
             if buffer is not None and buffer.pinned:
-                buffer.pinned = False
-                if not buffer.readers and buffer.settled:
-                    self._drop(buffer)
+                self._unpin(buffer)
+
+    def disown(self, owner: Client) -> None:
+        """A client is gone, and with it all of its pins."""
+        for buffer in list(self.buffers.values()):
+            if buffer.owner is owner and buffer.pinned:
+                self._unpin(buffer)
+
+    def lying(self, place: Placement) -> list[Buffer]:
+        """The buffers that lie on a slice now, and those that its nodes will write."""
+        return [b for b in self.buffers.values() if b.producer is not None and b.producer.place is place]
+
+    def move(self, place: Placement, before: IslandId, devices: Mapping[DeviceId, Account]) -> list[BufferId]:
+        """Counts what lies on a slice that has moved at its new place; returns what must be brought there."""
+        moved: list[BufferId] = []
+        for buffer in self.lying(place):
+            producer = buffer.producer
+            assert producer is not None
+            producer.settle()
+            old, buffer.accounts = buffer.accounts, tuple(devices[device] for device in producer.devices)
+            if buffer.held:
+                self.present[before] -= buffer.held
+                self.present[place.island] += buffer.held
+                self.peak[place.island] = max(self.peak[place.island], self.present[place.island])
+                if old:
+                    moved.append(buffer.id)
+                for account in old:
+                    account.used -= buffer.share
+                for account in buffer.accounts:
+                    account.used += buffer.share
+                    account.peak = max(account.peak, account.used)
+        return moved
 
     def flush(self, answer: Answer) -> None:
         """Tells what was dropped and freed since the last time, in one instruction and one fact."""
@@ -202,6 +282,15 @@ class Store:
         assert present == self.present, "the bytes are miscounted"
         assert all(self.peak[island] >= bytes for island, bytes in present.items())
 
+    def _unpin(self, buffer: Buffer) -> None:
+        buffer.pinned = False
+        self.changes += 1
+        producer = buffer.producer
+        if producer is not None and (producer.order < self.newest_unsound or producer.plan != self.plans):
+            self.relieved = True
+        if not buffer.readers and buffer.settled:
+            self._drop(buffer)
+
     def _drop(self, buffer: Buffer) -> None:
         self._give_back(buffer)
         self._dropped.append(buffer.id)
@@ -213,6 +302,12 @@ class Store:
         buffer.gone = True
         self._freed.append(buffer.id)
         if buffer.held and buffer.producer is not None:
+            for account in buffer.accounts:
+                account.used -= buffer.share
+            buffer.owner.memory.used -= buffer.share * len(buffer.accounts)
+            self.changes += 1
+            if buffer.producer.plan != self.plans:
+                self.relieved = True
             self.present[buffer.producer.island] -= buffer.held
             self._freed_bytes += buffer.held
             buffer.held = 0

@@ -18,7 +18,6 @@ from jax._src import api as _api
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dispatch as _dispatch
-from jax._src import dispatch as _dispatch
 from jax._src import dtypes as _dtypes
 from jax._src import mesh as _mesh
 from jax._src import sharding_impls as _sharding_impls

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from ..errors import PlacementError
 from ..ids import SliceId
 from ..ir import OpKind, TensorType
 from . import _jax
@@ -218,6 +219,15 @@ class OpTable:
             op.spread = True
             if isinstance(mesh, jax.sharding.Mesh):
                 op.mesh_devices = tuple(mesh.devices.flat)
+                homes = {self._slice_of(d) for d in op.mesh_devices}
+                if len(homes) > 1:
+                    ids = ", ".join(str(d.id) for d in op.mesh_devices)
+                    raise PlacementError(
+                        f"`{name}` has a mesh of devices {ids}, which are of several islands, and a computation runs "
+                        "on one; use slice.mesh(...) with pw.on(slice), and let values move between slices"
+                    )
+                if op.slice is None:
+                    [op.slice] = homes
         if primitive is transfer_p:
             op.slice, op.spec = SliceId(params["slice"]), params["spec"]
             op.spread = params["spec"] is not None

@@ -80,7 +80,7 @@ def trace_of(run: Run) -> dict[str, Any]:
     heads = [_named("process_name", _USER, 0, name="you"), _named("process_sort_index", _USER, 0, sort_index=0)]
     for id, process in processes.items():
         island = model.islands[id]
-        label = f"{island.name} ({len(island.devices)} × {island.chip})"
+        label = f"{_label(island.name)} ({len(island.devices)} × {_label(island.chip)})"
         heads += [
             _named("process_name", process, 0, name=label),
             _named("process_sort_index", process, 0, sort_index=process),
@@ -95,7 +95,10 @@ def trace_of(run: Run) -> dict[str, Any]:
 def write_trace(path: str | os.PathLike[str], run: Run) -> Path:
     """Writes the trace; see :func:`trace_of`."""
     target = Path(path)
-    target.write_text(json.dumps(trace_of(run), separators=(",", ":"), allow_nan=False), encoding="ascii")
+    # Perfetto shows \\u00d7 in the name of a process as it stands, so characters are written as they are; half a
+    # character (a lone surrogate) has no UTF-8 and becomes "?".
+    text = json.dumps(trace_of(run), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    target.write_text(text, encoding="utf-8", errors="replace")
     return target
 
 
@@ -148,7 +151,7 @@ def _slice(span: Span, process: int, thread: int, low: int, high: int, run: Run)
         "tid": thread,
         "ns": low,
         "dur_ns": high - low,
-        "name": span.name or "(no name)",
+        "name": _label(span.name),
         "cat": span.kind.value,
         "args": {key: value for key, value in about.items() if value is not None},
     }
@@ -226,6 +229,11 @@ def _in_time(facts: Iterable[Fact]) -> list[Fact]:
 
 #: At one moment slices come first, so that arrows find them.
 _ORDER = {"X": 0, "s": 1, "f": 2, "C": 3}
+
+
+def _label(name: str) -> str:
+    """A name for Perfetto, which would show a line end as ``\\n``."""
+    return " ".join("".join(char if char.isprintable() else " " for char in name).split()) or "(no name)"
 
 
 def _ns(seconds: float) -> int:

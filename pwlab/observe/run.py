@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..events import Fact, Noted, Waited
-from ..ids import ProgramId
 from .model import RunModel
 from .stats import RunStats, stats_of
 
@@ -63,10 +62,6 @@ class Run:
     def between(self, low: float, high: float) -> tuple[Fact, ...]:
         """The facts of ``low < time <= high``, in seconds after :attr:`start`."""
         return tuple(fact for fact in self.facts if low < fact.time - self.start <= high)
-
-    def programs_called(self, name: str) -> list[ProgramId]:
-        """Which programs have this name, oldest first."""
-        return [program.id for program in self.model.programs.values() if program.name == name]
 
     def __len__(self) -> int:
         return len(self.facts)

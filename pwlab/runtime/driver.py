@@ -78,9 +78,9 @@ class Driver:
 
     # --- from any thread --------------------------------------------------------------
 
-    def post(self, event: Event) -> None:
-        """Puts an event into the inbox."""
-        self._inbox.put(event)
+    def post(self, *events: Event) -> None:
+        """Puts events into the inbox; several at once wake the thread once."""
+        self._inbox.put(list(events))
 
     def submit(self, event: NodesSubmitted, tasks: Sequence[Task]) -> None:
         """Submits nodes together with what is needed to run them."""
@@ -149,8 +149,9 @@ class Driver:
                 self._crashed(item, error)
 
     def _take(self, item: Any) -> None:
-        if not isinstance(item, tuple):
-            self._handle(item)
+        if isinstance(item, list):
+            for posted in item:
+                self._handle(posted)
             return
         event, more = item
         if isinstance(more, Future):

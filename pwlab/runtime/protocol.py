@@ -104,8 +104,8 @@ class Backend(Protocol):
 
     def islands(self) -> Sequence[IslandSpec]: ...
 
-    def start(self, post: Callable[[Event], None], settled: Callable[[Task], None]) -> None:
-        """Begins; ``post`` takes events, ``settled`` is told of each task whose outputs settled."""
+    def start(self, post: Callable[..., None], settled: Callable[[Task], None]) -> None:
+        """Begins; ``post(*events)`` takes events, ``settled`` is told of each task whose outputs settled."""
         ...
 
     def register(self, tasks: Sequence[Task]) -> None:

@@ -4,11 +4,18 @@ Every view is a pure function of :class:`~pwlab.observe.RunModel` and
 :class:`~pwlab.observe.RunStats`, and goes through a plain data form first.
 """
 
+from .compare import Comparison as Comparison
+from .compare import Side as Side
+from .compare import compare_view as compare_view
+from .compare import comparison as comparison
 from .graph import GraphPicture as GraphPicture
 from .graph import Lane as Lane
 from .graph import PictureEdge as PictureEdge
 from .graph import PictureNode as PictureNode
 from .graph import picture as picture
+from .replay import Clock as Clock
+from .replay import Replay as Replay
+from .report import report as report
 from .status import status as status
 from .summary import summary as summary
 from .svg import data_uri as data_uri
@@ -24,3 +31,12 @@ from .tensor import lazy_html as lazy_html
 from .tensor import lazy_text as lazy_text
 from .text import TEXT_LIMIT as TEXT_LIMIT
 from .text import graph_text as graph_text
+from .timeline import TimelinePicture as TimelinePicture
+from .timeline import timeline as timeline
+from .timeline_svg import describe_timeline as describe_timeline
+from .timeline_svg import timeline_html as timeline_html
+from .timeline_svg import timeline_svg as timeline_svg
+from .timeline_text import timeline_text as timeline_text
+from .view import StaticView as StaticView
+from .view import graph_view as graph_view
+from .view import timeline_view as timeline_view

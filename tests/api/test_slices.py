@@ -396,13 +396,21 @@ def test_a_computation_over_devices_of_two_islands(session: pw.Session) -> None:
     """No slice spans islands, so no slice can run it; what is recorded beside it is not lost."""
     mesh = jax.make_mesh((4,), ("d",), devices=jax.devices()[2:6], axis_types=(jax.sharding.AxisType.Auto,))
     f = jax.jit(jax.shard_map(lambda a: jax.lax.psum(a, "d"), mesh=mesh, in_specs=P("d"), out_specs=P()))
-    with pytest.raises(pw.errors.PwlabError, match=r"slice|island|device"):
-        with pw.lazy():
-            y = f(jnp.ones(4))
-        y.result()
     with pw.lazy():
         z = jnp.ones(2) + 1
+        with pytest.raises(PlacementError, match=r"has a mesh of devices 2, 3, 4, 5, which are of several islands"):
+            f(jnp.ones(4))
     assert z.tolist() == [2, 2]
+
+
+def test_a_mesh_of_physical_devices_means_the_slice_of_their_island(session: pw.Session) -> None:
+    mesh = jax.make_mesh((2,), ("d",), devices=jax.devices()[5:7], axis_types=(jax.sharding.AxisType.Auto,))
+    f = jax.jit(jax.shard_map(lambda a: jax.lax.psum(a, "d"), mesh=mesh, in_specs=P("d"), out_specs=P()))
+    with pw.lazy():
+        y = f(jnp.ones(4))
+    assert y.tolist() == [2, 2]
+    assert y.slice.name == "island1"
+    assert devices_of(y) == [5, 6]
 
 
 # --- pmap ----------------------------------------------------------------------------------------------

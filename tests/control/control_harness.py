@@ -10,6 +10,9 @@ from pwlab.events import (
     Abandon,
     BuffersFreed,
     BuffersReleased,
+    ClientCancelled,
+    ClientClosed,
+    ClientOpened,
     Event,
     Fact,
     Free,
@@ -17,6 +20,7 @@ from pwlab.events import (
     IslandJoined,
     IslandSpec,
     Launch,
+    Move,
     NodeBroke,
     NodeCompleted,
     NodeEnded,
@@ -27,14 +31,20 @@ from pwlab.events import (
     NodesSubmitted,
     NodeState,
     OutputSpec,
+    Paused,
     Prepare,
     ProgramCancelled,
     ProgramEnded,
+    Resumed,
+    ResumedEntity,
     SettingsChanged,
     SliceMapped,
+    SliceMoved,
     SliceRefused,
     SliceReleased,
     SliceRequested,
+    Stepped,
+    Suspended,
 )
 from pwlab.ids import BufferId, DeviceId, IdCounters, IslandId, NodeId, ProgramId, SliceId
 
@@ -62,6 +72,15 @@ class Lab:
         self.asked: set[NodeId] = set()
         self.dropped: Counter[BufferId] = Counter()
         self.freed: Counter[BufferId] = Counter()
+        #: The client of each node, what clients may have, and what is held back by hand.
+        self.owner: dict[NodeId, str] = {}
+        self.program_of: dict[NodeId, ProgramId] = {}
+        self.client_limits: dict[str, tuple[int | None, int | None]] = {}
+        self.suspended: set[tuple[str, Any]] = set()
+        self.steps: int | None = None
+        #: Where each buffer lies that takes memory, and its bytes on each device.
+        self.moved: set[SliceId] = set()
+        self.lying: dict[BufferId, tuple[tuple[DeviceId, ...], int]] = {}
 
     # --- what can be sent ---
 
@@ -72,6 +91,7 @@ class Lab:
             self._saw(fact)
         for instruction in instructions:
             self._told(instruction)
+        self._check_memory()
         self.controller.validate()
         return instructions, facts
 
@@ -79,27 +99,27 @@ class Lab:
         self.time += 1.0
         return self.time
 
-    def island(self, devices: int = 4) -> IslandId:
+    def island(self, devices: int = 4, **more: Any) -> IslandId:
         number = len(self.islands)
         first = sum(len(spec.devices) for spec in self.islands.values())
         members = tuple(DeviceId(device) for device in range(first, first + devices))
-        spec = IslandSpec(IslandId(number), f"island{number}", members)
+        spec = IslandSpec(IslandId(number), f"island{number}", members, **more)
         self.islands[spec.id] = spec
         self.flying[spec.id] = []
         self.send(IslandJoined(self.tick(), spec))
         return spec.id
 
-    def request(self, devices: int = 1, island: int | None = None, name: str = "s") -> SliceMapped | SliceRefused:
+    def request(
+        self, devices: int = 1, island: int | None = None, name: str = "s", **more: Any
+    ) -> SliceMapped | SliceRefused:
         slice = self.ids.slice()
         place = None if island is None else IslandId(island)
-        _, (fact,) = self.send(SliceRequested(self.tick(), slice, name, devices, place))
+        _, (fact,) = self.send(SliceRequested(self.tick(), slice, name, devices, place, **more))
         assert isinstance(fact, SliceMapped | SliceRefused)
-        if isinstance(fact, SliceMapped):
-            self.slices[slice] = fact
         return fact
 
-    def slice(self, devices: int = 1, island: int | None = None) -> SliceId:
-        fact = self.request(devices, island)
+    def slice(self, devices: int = 1, island: int | None = None, **more: Any) -> SliceId:
+        fact = self.request(devices, island, **more)
         assert isinstance(fact, SliceMapped)
         return fact.slice
 
@@ -115,9 +135,11 @@ class Lab:
         after: tuple[NodeSpec, ...] = (),
         donates: tuple[NodeSpec | BufferId, ...] = (),
         pinned: bool = True,
+        bytes: int = 100,
+        per_device: int | None = None,
         **rest: Any,
     ) -> NodeSpec:
-        """A node with one output of 100 bytes, which reads the first output of others."""
+        """A node with one output, of 100 bytes if nothing else is said, which reads the first output of others."""
         buffer = self.ids.buffer()
         return NodeSpec(
             self.ids.node(),
@@ -125,7 +147,7 @@ class Lab:
             kind,
             SliceId(slice),
             inputs=tuple(buffer_of(r) for r in reads),
-            outputs=(OutputSpec(buffer, 100),),
+            outputs=(OutputSpec(buffer, bytes, per_device),),
             after=tuple(n.id for n in after),
             donates=tuple(buffer_of(r) for r in donates),
             pinned=(buffer,) if pinned else (),
@@ -136,6 +158,8 @@ class Lab:
         program = program or self.ids.program()
         for spec in nodes:
             self.specs[spec.id] = spec
+            self.owner[spec.id] = rest.get("client", "main")
+            self.program_of[spec.id] = program
             self.producer.update((output.buffer, spec.id) for output in spec.outputs)
             self.held.update(spec.pinned)
             self.held.update(buffer for buffer in spec.inputs if buffer not in self.producer)
@@ -166,6 +190,46 @@ class Lab:
 
     def cancel(self, program: ProgramId, **rest: Any) -> None:
         self.send(ProgramCancelled(self.tick(), program, **rest))
+
+    def open(self, client: str, **settings: Any) -> None:
+        self.client_limits[client] = (settings.get("max_in_flight"), settings.get("max_bytes"))
+        self.send(ClientOpened(self.tick(), client, **settings))
+
+    def close(self, client: str) -> None:
+        """Closes a client; what it held is let go of."""
+        mine = {b for b, n in self.producer.items() if self.owner[n] == client}
+        others = {b for n, spec in self.specs.items() if self.owner[n] != client for b in spec.inputs}
+        theirs = {b for n, spec in self.specs.items() if self.owner[n] == client for b in spec.inputs}
+        self.held -= mine | (theirs - others - self.producer.keys())
+        self.client_limits.pop(client, None)
+        self.suspended.discard(("client", client))
+        self.send(ClientClosed(self.tick(), client))
+
+    def cancel_client(self, client: str, **rest: Any) -> None:
+        self.send(ClientCancelled(self.tick(), client, **rest))
+
+    def pause(self) -> None:
+        self.steps = 0
+        self.send(Paused(self.tick()))
+
+    def step(self, n: int = 1) -> None:
+        self.steps = n
+        self.send(Stepped(self.tick(), n))
+
+    def resume(self) -> None:
+        self.steps = None
+        self.send(Resumed(self.tick()))
+
+    def suspend(self, **entity: Any) -> None:
+        self.suspended.update(entity.items())
+        self.send(Suspended(self.tick(), **entity))
+
+    def unsuspend(self, **entity: Any) -> None:
+        self.suspended.difference_update(entity.items())
+        self.send(ResumedEntity(self.tick(), **entity))
+
+    def move(self, slice: int, island: int | None = None) -> None:
+        self.send(SliceMoved(self.tick(), SliceId(slice), None if island is None else IslandId(island)))
 
     def settings(self, **settings: Any) -> None:
         self.limit = settings.get("max_in_flight") or self.limit
@@ -217,6 +281,7 @@ class Lab:
         """Everything is run, closed and released: nothing may be left."""
         self.drain()
         self.release(*self.held)
+        self.drain()  # what waited for that memory
         sizes = self.controller.sizes()
         assert sizes["nodes"] == sizes["programs"] == sizes["buffers"] == 0, sizes
         assert self.ended.keys() == self.specs.keys()
@@ -229,7 +294,8 @@ class Lab:
     def _told(self, instruction: Instruction) -> None:
         match instruction:
             case Prepare(node, devices):
-                assert node not in self.asked, f"node {node} was to be prepared twice"
+                assert node not in self.launched, f"node {node} is launched already"
+                assert node not in self.asked or self.specs[node].slice in self.moved, "prepared twice"
                 self._on_its_slice(node, devices)
                 self.asked.add(node)
                 self.preparing.append(node)
@@ -238,6 +304,7 @@ class Lab:
                 assert node in self.asked and node not in self.preparing
                 assert node not in self.launched, f"node {node} was launched twice"
                 self._on_its_slice(node, devices)
+                self._not_held_back(node)
                 for buffer in spec.inputs:
                     assert not self.dropped[buffer], f"node {node} reads buffer {buffer}, which is gone"
                     made_by = self.producer.get(buffer)
@@ -251,9 +318,20 @@ class Lab:
                 ), "an earlier reader would find its input overwritten"
                 self.launched.append(node)
                 self.flying[island].append(node)
+                for output in spec.outputs:
+                    if devices:
+                        self.lying[output.buffer] = devices, share(output, devices)
                 gangs = [n for n in self.flying[island] if self.specs[n].kind is not NodeKind.HOST]
                 if spec.kind is not NodeKind.HOST:
                     assert len(gangs) <= self.limit, f"{len(gangs)} gangs are in flight"
+            case Move(buffers, slice, island, devices):
+                assert (self.slices[slice].island, self.slices[slice].devices) == (island, devices)
+                for buffer in buffers:
+                    maker = self.producer[buffer]
+                    assert self.specs[maker].slice == slice
+                    assert maker in self.launched and self.flying_on(slice) == []
+                    if buffer in self.lying:  # not given back in the same event
+                        self.lying[buffer] = devices[: len(self.lying[buffer][0])], self.lying[buffer][1]
             case Abandon(node, error, cause, cancelled):
                 end = self.ended[node]
                 assert end.state is (NodeState.CANCELLED if cancelled else NodeState.FAILED)
@@ -279,6 +357,10 @@ class Lab:
             case BuffersFreed():
                 self.freed.update(fact.buffers)
                 assert all(self.freed[buffer] == 1 for buffer in fact.buffers), "freed twice"
+            case SliceMapped():
+                if fact.slice in self.slices:
+                    self.moved.add(fact.slice)
+                self.slices[fact.slice] = fact
             case _:
                 pass
 
@@ -287,10 +369,41 @@ class Lab:
         whole = self.slices[spec.slice].devices
         assert devices == (() if spec.kind is NodeKind.HOST else whole if spec.spread else whole[:1])
 
+    def flying_on(self, slice: int) -> list[NodeId]:
+        return [node for nodes in self.flying.values() for node in nodes if self.specs[node].slice == slice]
+
+    def _not_held_back(self, node: NodeId) -> None:
+        client = self.owner[node]
+        names = {("client", client), ("program", self.program_of[node]), ("slice", self.specs[node].slice)}
+        assert not names & self.suspended, f"node {node} is suspended"
+        if self.steps is not None:
+            assert self.steps > 0, f"node {node} was launched in a pause"
+            self.steps -= 1
+        most, _ = self.client_limits.get(client, (None, None))
+        if most is not None and self.specs[node].kind is not NodeKind.HOST:
+            flying = [n for nodes in self.flying.values() for n in nodes if self.specs[n].kind is not NodeKind.HOST]
+            assert sum(self.owner[n] == client for n in flying) < most, f"{client} has too much in flight"
+
+    def _check_memory(self) -> None:
+        used: Counter[DeviceId] = Counter()
+        for buffer, (devices, bytes) in list(self.lying.items()):
+            if self.freed[buffer]:
+                del self.lying[buffer]
+                continue
+            for device in devices:
+                used[device] += bytes
+        for island in self.islands.values():
+            if island.hbm_bytes is not None:
+                assert all(used[device] <= island.hbm_bytes for device in island.devices), "memory overflows"
+
     def _landed(self, node: NodeId) -> None:
         for flying in self.flying.values():
             if node in flying:
                 flying.remove(node)
+
+
+def share(output: OutputSpec, devices: tuple[DeviceId, ...]) -> int:
+    return -(-output.bytes // len(devices)) if output.per_device is None else output.per_device
 
 
 def id_of(node: NodeSpec | NodeId) -> NodeId:

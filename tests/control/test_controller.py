@@ -128,7 +128,7 @@ def test_the_tables_do_not_grow():
     while inbox:
         send(inbox.pop(0))
     assert largest < 20
-    assert controller.sizes() == {"islands": 1, "slices": 1, "programs": 0, "nodes": 0, "buffers": 1}
+    assert controller.sizes() == {"islands": 1, "slices": 1, "programs": 0, "nodes": 0, "buffers": 1, "clients": 1}
     assert controller.bytes(IslandId(0))[0] == 8
     controller.validate()
 

@@ -50,7 +50,17 @@ STEPS = {
     (L, F): lambda lab, node, program: lab.breaks(node),
     (W, C): lambda lab, node, program: lab.cancel(program),
     (Q, C): lambda lab, node, program: lab.cancel(program),
+    (Q, W): lambda lab, node, program: migrate(lab),
 }
+
+
+def migrate(lab):
+    """The slice moves when the running gang has ended."""
+    lab.island(4)
+    lab.move(1, island=1)
+    lab.complete(next(iter(lab.flying[0])))
+
+
 #: Taken in the same event as the step before them.
 FOLLOWING = {(P, Q), (Q, L)}
 
@@ -69,6 +79,8 @@ def test_step(lab, step):
     if after is P:
         assert states == [P, Q, L]
         assert facts[0] == NodeMoved(lab.time, node.id, P, lab.slices[1].island, (0,), 0.5)
+    elif after is W:
+        assert states == [W]
     else:
         assert states == [after]
         assert lab.programs[program] is after

@@ -225,8 +225,8 @@ def test_the_backward_pass_runs_in_the_context_of_its_primal(probe: Probe) -> No
 
     with _jax.set_current_trace(Where()):
         jax.grad(loss)(jnp.float32(1))
-    backward = [value for name, value in seen if name == "mul"]
-    assert any(value is not None and int(value) == 3 for value in backward)
+    assert [value is not None and int(value) for _, value in seen].count(3) >= 2  # forward and backward
+    assert seen[-1][1] is not None  # the cotangent of the sine comes last
 
 
 def test_meshes_in_force() -> None:

@@ -42,7 +42,12 @@ def test_floats_that_json_lacks(number: float) -> None:
 def test_the_form_is_the_documented_one() -> None:
     fact = NodeEnded(1.5, NodeId(7), NodeState.DONE, 1.25, 1.5, None, (DeviceId(0), DeviceId(1)))
     assert encode(fact) == {
-        **{"is": "NodeEnded", "time": 1.5, "node": 7, "state": "done", "start": 1.25, "end": 1.5},
+        "is": "NodeEnded",
+        "time": 1.5,
+        "node": 7,
+        "state": "done",
+        "start": 1.25,
+        "end": 1.5,
         "devices": [0, 1],
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -59,7 +60,7 @@ def check(trace: Trace) -> None:
         low = round(event["ts"] * 1000)
         rows[event["pid"], event["tid"]].append((low, low + round(event["dur"] * 1000)))
     for spans in rows.values():
-        for (_, until), (start, _) in zip(spans, spans[1:], strict=False):
+        for (_, until), (start, _) in itertools.pairwise(spans):
             assert until <= start
     named = Counter((e["pid"], e["tid"]) for e in trace["traceEvents"] if e["name"] == "thread_name")
     assert set(rows) <= set(named) and set(named.values()) <= {1}
@@ -88,8 +89,14 @@ def test_a_gang_is_a_slice_on_each_of_its_devices() -> None:
     assert len({e["tid"] for e in found}) == len(found) == 4
     assert [e["dur"] for e in found] == pytest.approx([1.2 * 6 * 1000] * 4)
     assert found[0]["args"] == {
-        **{"program": "train_step", "client": "main", "cell": "Cell In[4]", "line": 3, "node": 4, "gang": 4},
-        **{"source": "encoder_block = ...", "computations": 6},
+        "program": "train_step",
+        "client": "main",
+        "cell": "Cell In[4]",
+        "line": 3,
+        "source": "encoder_block = ...",
+        "node": 4,
+        "gang": 4,
+        "computations": 6,
     }
 
 
@@ -160,6 +167,27 @@ def test_perfetto_reads_it(tmp_path: Path) -> None:
         assert held.most == max(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "C")
         tracks = {row.name for row in reader.query("select name from thread where name is not null")}
         assert "device 0 (2)" in tracks
+
+
+@pytest.mark.parametrize(
+    "name", ["🎉", "<script>alert(1)</script>", "x" * 10_000, 'a "quoted" \\ name', "zwei\nZeilen", ""]
+)
+def test_perfetto_reads_any_name(tmp_path: Path, name: str) -> None:
+    facts: list[Fact] = [
+        IslandKnown(0.0, IslandSpec(runs.WHERE[runs.A][0], "island0", runs.devices(0))),
+        ProgramOpened(0.0, runs.P, "p", "main", None),
+        NodeAdded(0.0, runs.P, runs.node(1, name, runs.A)),
+        NodeEnded(1.0, NodeId(1), NodeState.DONE, 0.5, 1.0, runs.WHERE[runs.A][0], runs.devices(0)),
+        ProgramEnded(1.0, runs.P, NodeState.DONE),
+    ]
+    with trace_processor(write_trace(tmp_path / "run.json", Run(tuple(facts)))) as reader:
+        names = {row.name for row in reader.query("select name from slice where category = 'compute'")}
+    assert names == {name.replace("\n", " ") or "(no name)"}
+
+
+def test_half_a_character_does_not_stop_a_trace(tmp_path: Path) -> None:
+    run = Run((ProgramOpened(0.0, runs.P, "half \ud83d", "main", None),))
+    assert "half" in write_trace(tmp_path / "run.json", run).read_text(encoding="utf-8")
 
 
 def test_perfetto_drops_what_overlaps_which_is_what_we_avoid(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The live dashboard.  Start reading at :mod:`.feed`, which says who sends what when.
 
-    facts ─▶ ring ─▶ history (columns) ─▶ feed (the pump) ─▶ page: JavaScript of ``pwlab/viz/js``
-                                             └─▶ settle: static picture and snapshot, when a run ends
+facts ─▶ ring ─▶ history (columns) ─▶ feed (the pump) ─▶ page: JavaScript of ``pwlab/viz/js``
+                                         └─▶ settle: static picture and snapshot, when a run ends
 """
 
 from .encode import Chunk as Chunk

@@ -88,7 +88,7 @@ class _Writer:
     parts: list[bytes] = field(default_factory=list[bytes])
     size: int = 0
 
-    def table(self, name: str, rows: int, **columns: Any) -> None:
+    def table(self, name: str, rows: int, /, **columns: Any) -> None:
         if rows:
             self.tables[name] = {"rows": rows, "cols": {key: self._column(c) for key, c in columns.items()}}
 
@@ -227,9 +227,7 @@ class Encoder:
         inputs = _u4(b for n in specs for b in n.inputs)
         out.table("inputs", len(inputs), buffer=inputs)
         outputs = [o for n in specs for o in n.outputs]
-        out.table(
-            "outputs", len(outputs), buffer=_u4(o.buffer for o in outputs), bytes=_f8(o.bytes for o in outputs)
-        )
+        out.table("outputs", len(outputs), buffer=_u4(o.buffer for o in outputs), bytes=_f8(o.bytes for o in outputs))
         after = _u4(b for n in specs for b in n.after)
         out.table("after", len(after), node=after)
 

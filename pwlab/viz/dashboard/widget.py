@@ -46,7 +46,7 @@ class DashboardWidget(anywidget.AnyWidget):
     #: Whether the other tabs can be chosen.
     single = traitlets.Bool(False).tag(sync=True)
     explain = traitlets.Bool(False).tag(sync=True)
-    height = traitlets.Int(460).tag(sync=True)
+    height = traitlets.Int(520).tag(sync=True)
     #: Class of the static output is ``pwlab-static-KEY``.
     key = traitlets.Unicode("").tag(sync=True)
     snapshot = traitlets.Bytes(b"").tag(sync=True)
@@ -65,7 +65,7 @@ class Dashboard:
       UnknownName: no such tab; the nearest is suggested.
     """
 
-    def __init__(self, source: Source, tab: Tab | None = None, *, explain: bool = False, height: int = 460):
+    def __init__(self, source: Source, tab: Tab | None = None, *, explain: bool = False, height: int = 520):
         if tab is not None and tab not in get_args(Tab):
             raise UnknownName(
                 f"no view is called {tab!r}{nearest(tab, list(get_args(Tab)))} There are: {', '.join(get_args(Tab))}"

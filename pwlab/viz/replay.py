@@ -1,0 +1,148 @@
+"""A recorded run, looked at again: every static view, at any moment, without a device.
+
+    run = pw.replay("run.jsonl")
+    run.timeline()                  # as it was at the end
+    run.graph(at=0.5)               # as it was half a second in
+    for time, facts in run.play(speed=10, clock=clock):
+        ...                         # as it came, ten times as fast
+
+Nothing here sleeps: :meth:`Replay.play` paces itself by a clock that is handed in, so that a test can jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import UnknownName, nearest
+from ..events import Fact
+from ..ids import ProgramId
+from ..observe import Run, RunModel, RunStats, stats_of, whole_model
+from .graph import picture
+from .summary import summary
+from .tables import render
+from .text import TEXT_LIMIT
+from .timeline import Colour, timeline
+from .view import StaticView, graph_view, timeline_view
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+class Clock(Protocol):
+    """What paces a replay: it tells the time in seconds, and waits until a time."""
+
+    def now(self) -> float: ...
+
+    def wait_until(self, time: float) -> None: ...
+
+
+class Replay:
+    """A run as its views show it.
+
+    Attributes:
+      run: its facts.
+      name: as it shows in views.
+    """
+
+    def __init__(self, run: Run, name: str = "run"):
+        self.run = run
+        self.name = name
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took: where the scrubber ends."""
+        return self.run.seconds
+
+    @property
+    def model(self) -> RunModel:
+        """The model at the end."""
+        return self.run.model
+
+    @property
+    def stats(self) -> RunStats:
+        """The numbers at the end."""
+        return self.run.stats
+
+    def at(self, time: float | None = None) -> RunModel:
+        """The model at a moment, in seconds from the start; at the end if not given."""
+        return self.model if time is None else self.run.at(time)
+
+    def graph(self, program: str | None = None, at: float | None = None) -> StaticView:
+        """The dataflow graph, of one program or of all."""
+        model = self.at(at)
+        chosen = self._programs(program, model)
+        return graph_view(picture(model, chosen), picture(model, chosen, limit=TEXT_LIMIT))
+
+    def timeline(
+        self, program: str | None = None, at: float | None = None, colour: Colour = "computation"
+    ) -> StaticView:
+        """The schedule, of one program or of all."""
+        model = self.at(at)
+        return timeline_view(timeline(model, self._programs(program, model), colour=colour))
+
+    def summary(self, at: float | None = None) -> Group:
+        """What ran where, and how busy each device was; for rich to print."""
+        if at is None:
+            return summary(self.model, self.stats)
+        facts = self.run.between(-1.0, at)
+        return summary(whole_model(facts), stats_of(facts))
+
+    def play(self, speed: float = 1.0, *, clock: Clock, batch: float = 0.1) -> Iterator[tuple[float, tuple[Fact, ...]]]:
+        """The facts as they came: (seconds from the start, the facts since the last time), ten times a second.
+
+        Times without facts are passed over in silence, at their pace.  A reader that is late gets what it missed in
+        one batch.
+
+        Args:
+          speed: 10 plays ten times as fast.
+          batch: seconds of the clock between two batches.
+
+        Raises:
+          ValueError: the speed or the batch is not above 0.
+        """
+        if not (speed > 0 and batch > 0):
+            raise ValueError(f"speed and batch are above 0, not {speed:g} and {batch:g}")
+        return self._play(speed, clock, batch)
+
+    def _play(self, speed: float, clock: Clock, batch: float) -> Iterator[tuple[float, tuple[Fact, ...]]]:
+        facts = sorted(self.run.facts, key=lambda fact: fact.time)
+        began, done = clock.now(), 0
+        while done < len(facts):
+            due = began + (facts[done].time - self.run.start) / speed
+            # At the next full batch, so that facts which come close together go together.
+            clock.wait_until(max(due, clock.now() + batch) if done else due)
+            played = (clock.now() - began) * speed
+            # Rounding must not leave the very fact for which we waited.
+            until = max(played, facts[done].time - self.run.start)
+            first = done
+            while done < len(facts) and facts[done].time - self.run.start <= until:
+                done += 1
+            yield until, tuple(facts[first:done])
+
+    def _programs(self, name: str | None, model: RunModel) -> list[ProgramId] | None:
+        return None if name is None else [newest_called(name, model)]
+
+    def _repr_html_(self) -> str:
+        return self.timeline().html + self.graph().html
+
+    def __str__(self) -> str:
+        return f"{render(self.summary())}\n\n{self.timeline().text}"
+
+    def __repr__(self) -> str:
+        return f"Replay({self.name!r}, {self.run!r})"
+
+
+def newest_called(name: str, model: RunModel) -> ProgramId:
+    """The newest program of that name; ``"4"`` and ``"Cell In[4]"`` mean ``"In[4]"``, as everywhere.
+
+    Raises:
+      UnknownName: none has it; the nearest name is suggested.
+    """
+    wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
+    for program in reversed(model.programs.values()):
+        if program.name in wanted:
+            return program.id
+    known = list(dict.fromkeys(program.name for program in model.programs.values()))
+    there = f"There are: {', '.join(known[-8:])}" if known else "There is none"
+    raise UnknownName(f"no program of this run is called {name!r}{nearest(name, known) or '.'} {there}")

@@ -1,0 +1,436 @@
+"""The timeline as plain data, from which SVG, text and reports are drawn: who did what, where, when.
+
+How to read it: above, the user's own process, with a row a client for its programs, and rows for waits and for
+compilation.  Below, a band an island with a row a device.  A launch is a box on the rows of its devices, a gang one
+tall box; colours stand for computations, or for clients.  Transfers are thin boxes where they arrive, and arrows
+from where the value was written.  Times are seconds from the start of the axis; nothing here is in pixels, so one
+picture serves a page, a terminal and a comparison on a common axis.
+
+What overlaps on a device is drawn in lanes of its row, with its true times.  Above 16 devices in an island, those
+that did the same share a row.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..events import Link, NodeState
+from ..ids import DeviceId, IslandId, NodeId, ProgramId
+from ..observe import RunModel, Span, SpanKind, Totals, lanes, spans_of, totals_of, union_seconds
+from .axis import Axis, axis_of
+from .format import bytes_text, count_text, one_line, percent, ranges_text, seconds_text, source_text
+
+#: An island with more devices shows one row for those that did the same.
+MOST_DEVICES = 16
+#: Rows of one island, lanes of one row, arrows, entries of the legend.
+MOST_ROWS, MOST_LANES, MOST_ARROWS, MOST_KEYS = 64, 4, 300, 12
+#: Clients with a row of their own.
+MOST_CLIENTS = 8
+
+Colour = Literal["computation", "client"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: a device, devices that did the same, or something of the user's or a host's."""
+
+    label: str
+    kind: Literal["device", "host", "programs", "waits", "compilation"]
+    lanes: int = 1
+    #: Of a device: share of the active time in which it computed, 0 to 1.
+    share: float | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Rows that belong together: an island's, or the user's own."""
+
+    name: str
+    about: str
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Something that took from ``start`` to ``end``, on ``rows`` rows from ``row`` on."""
+
+    row: int
+    lane: int
+    start: float
+    end: float
+    label: str
+    kind: SpanKind
+    state: NodeState
+    about: str
+    #: Which entry of the palette; -1 where it has no name of its own.
+    colour: int = -1
+    rows: int = 1
+    open: bool = False
+    link: Link | None = None
+    #: How many boxes were too narrow to be told apart.
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A transfer: from the row where the value was written to the row where it arrived."""
+
+    source: int
+    target: int
+    start: float
+    end: float
+    link: Link | None
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the legend; ``seconds`` is device time."""
+
+    name: str
+    colour: int
+    seconds: float
+    launches: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePicture:
+    """A timeline.  Equal models give equal pictures."""
+
+    title: str
+    axis: Axis
+    bands: tuple[Band, ...]
+    rows: tuple[Row, ...]
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    keys: tuple[Key, ...]
+    totals: Totals
+    colour: Colour = "computation"
+    #: What a reader must know: what is not shown, that older nodes were forgotten.
+    note: str = ""
+
+
+def timeline(
+    model: RunModel,
+    programs: ProgramId | Iterable[ProgramId] | None = None,
+    *,
+    colour: Colour = "computation",
+    title: str = "",
+    axis: Axis | None = None,
+    colours: Mapping[str, int] | None = None,
+) -> TimelinePicture:
+    """Draws one program, some, or all, as plain data.
+
+    Args:
+      model: what is known of the run.
+      programs: which to draw; None draws all.
+      colour: whether boxes are coloured by computation or by client.
+      title: above the picture; the program's name, or how many there are, if not given.
+      axis: of times from the first moment that is drawn; made to fit, long pauses cut, if not given.
+      colours: names that have a colour already; see :func:`colours_of`.
+    """
+    chosen = None if programs is None else {ProgramId(programs)} if isinstance(programs, int) else set(programs)
+    spans = drawn_spans(model, chosen)
+    devices = [device for island in model.islands.values() for device in island.devices]
+    totals = totals_of(spans, devices)
+    if colours is None:
+        colours = colours_of(spans, colour)
+    rows: list[Row] = []
+    bands: list[Band] = []
+    boxes: list[Box] = []
+    #: Where arrows begin and end.
+    at: dict[NodeId, int] = {}
+    notes: list[str] = []
+    for name, about, tracks in _bands(model, spans, notes, totals.wall):
+        bands.append(Band(name, about, len(rows), len(tracks)))
+        first = len(rows)
+        for row, held in tracks:
+            number = len(rows)
+            found = [min(lane, MOST_LANES - 1) for lane in lanes((s.start, s.end) for s in held)]
+            rows.append(replace(row, lanes=max(found, default=0) + 1))
+            for span, lane in zip(held, found, strict=True):
+                boxes.append(_box(span, number, lane, colour, colours, model))
+                if span.node is not None and span.kind is not SpanKind.COMPILE:
+                    at.setdefault(span.node, number)
+        boxes = boxes[: len(boxes) - sum(len(h) for _, h in tracks)] + _gangs(
+            boxes[len(boxes) - sum(len(h) for _, h in tracks) :], rows, first
+        )
+    arrows = _arrows(model, spans, at)
+    if len(arrows) > MOST_ARROWS:
+        notes.append(f"{MOST_ARROWS} of {count_text(len(arrows), 'arrow')} shown, of the longest transfers")
+        arrows = sorted(arrows, key=lambda arrow: arrow.start - arrow.end)[:MOST_ARROWS]
+    if model.forgotten:
+        notes.append(f"{count_text(model.forgotten, 'older node')} no longer kept")
+    return TimelinePicture(
+        title=one_line(title or _title(model, chosen), 60),
+        axis=axis_of((b.start, b.end) for b in boxes) if axis is None else axis,
+        bands=tuple(bands),
+        rows=tuple(rows),
+        boxes=tuple(boxes),
+        arrows=tuple(arrows),
+        keys=_keys(spans, colour, colours),
+        totals=totals,
+        colour=colour,
+        note="; ".join(notes),
+    )
+
+
+def drawn_spans(model: RunModel, programs: Collection[ProgramId] | None = None) -> list[Span]:
+    """What a timeline of these programs shows, in seconds from the first of it."""
+    spans = spans_of(model, programs)
+    start = min((span.start for span in spans), default=0.0)
+    return [replace(span, start=span.start - start, end=span.end - start) for span in spans]
+
+
+def colours_of(spans: Sequence[Span], colour: Colour = "computation", size: int = 24) -> dict[str, int]:
+    """A colour for each name, from its text alone where that is free, so that a name keeps it from view to view."""
+    found: dict[str, int] = {}
+    used: set[int] = set()
+    for span in spans:
+        name = _named(span, colour)
+        if name is None or name in found:
+            continue
+        index = zlib.crc32(name.encode("utf-8", "replace")) % 8
+        # The eight plain colours first, then the patterned ones; when all are taken they are shared.
+        free = next((i for i in (index, *range(size)) if i not in used), index)
+        found[name] = free
+        used.add(free)
+    return found
+
+
+def totals_text(totals: Totals) -> list[str]:
+    """The totals in short pieces, the most telling first; what is none is left out."""
+    pieces = [f"{seconds_text(totals.wall)} wall", f"devices computing {percent(totals.busy)}"]
+    launches = count_text(totals.launches, "launch", "launches")
+    merged = f" of {totals.computations:,} computations" if totals.computations > totals.launches else ""
+    pieces.append(launches + merged)
+    if totals.transfers:
+        pieces.append(f"{count_text(totals.transfers, 'transfer')}, {bytes_text(totals.bytes_moved)}")
+    if totals.waits:
+        pieces.append(f"{count_text(totals.waits, 'wait')}, {seconds_text(totals.wait_seconds)}")
+    if totals.compilations:
+        pieces.append(f"{totals.compilations:,} compiled in {seconds_text(totals.compile_seconds)}")
+    if totals.failed:
+        pieces.append(f"{totals.failed:,} failed")
+    return pieces
+
+
+# --- rows -----------------------------------------------------------------------------------
+
+_Tracks = list[tuple[Row, list[Span]]]
+
+
+def _bands(model: RunModel, spans: list[Span], notes: list[str], wall: float) -> Iterable[tuple[str, str, _Tracks]]:
+    yield "you", "programs, waits and compilation", _user_tracks(spans)
+    for id, island in model.islands.items():
+        mine = [s for s in spans if s.island == id and s.kind not in (SpanKind.COMPILE,)]
+        about = f"{len(island.devices)} × {one_line(island.chip, 10)}"
+        yield one_line(island.name, 24), about, _island_tracks(id, island.devices, mine, notes, wall)
+
+
+def _user_tracks(spans: list[Span]) -> _Tracks:
+    programs = [s for s in spans if s.kind is SpanKind.PROGRAM]
+    clients = list(dict.fromkeys(s.client for s in programs))
+    tracks: _Tracks = []
+    if 1 < len(clients) <= MOST_CLIENTS:
+        for client in clients:
+            row = Row(f"client {one_line(client, 12)}", "programs")
+            tracks.append((row, [s for s in programs if s.client == client]))
+    else:
+        tracks.append((Row("programs", "programs"), programs))
+    waits = [s for s in spans if s.kind is SpanKind.WAIT]
+    compiled = [s for s in spans if s.kind is SpanKind.COMPILE]
+    tracks.append((Row("waits", "waits", about=seconds_text(sum(s.seconds for s in waits)) if waits else ""), waits))
+    if compiled:
+        total = seconds_text(sum(s.seconds for s in compiled))
+        tracks.append((Row("compiling", "compilation", about=total), compiled))
+    return tracks
+
+
+def _island_tracks(
+    id: IslandId, devices: tuple[DeviceId, ...], spans: list[Span], notes: list[str], wall: float
+) -> _Tracks:
+    host = [s for s in spans if s.kind is SpanKind.HOST or not s.devices]
+    held: dict[DeviceId, list[Span]] = {device: [] for device in sorted(devices)}
+    for span in spans:
+        for device in span.devices if span.kind is not SpanKind.HOST else ():
+            held.setdefault(device, []).append(span)
+    groups: list[tuple[list[DeviceId], list[Span]]] = [([device], mine) for device, mine in held.items()]
+    if len(groups) > MOST_DEVICES:
+        same: dict[tuple[NodeId | None, ...], list[DeviceId]] = {}
+        for device, mine in held.items():
+            same.setdefault(tuple(s.node for s in mine), []).append(device)
+        groups = [(members, held[members[0]]) for members in same.values()]
+        if len(groups) > MOST_ROWS:
+            busiest = sorted(groups, key=lambda g: -sum(s.seconds for s in g[1]))[:MOST_ROWS]
+            notes.append(f"island {id}: the {MOST_ROWS} busiest of {len(groups):,} kinds of devices shown")
+            groups = sorted(busiest, key=lambda g: g[0])
+    tracks: _Tracks = [(Row("host", "host"), host)] if host else []
+    for members, mine in groups:
+        word = "device" if len(members) == 1 else "devices"
+        busy = union_seconds((s.start, s.end) for s in mine if s.kind is SpanKind.COMPUTE)
+        share = min(1.0, busy / wall) if wall > 0 else 0.0
+        about = f"{seconds_text(busy)} computing" if busy else "no computation"
+        tracks.append((Row(f"{word} {ranges_text(tuple(members), 2)}", "device", share=share, about=about), mine))
+    return tracks
+
+
+# --- boxes and arrows ------------------------------------------------------------------------
+
+
+def _named(span: Span, colour: Colour) -> str | None:
+    """What gives the box its colour, or None."""
+    if span.kind in (SpanKind.COMPUTE, SpanKind.HOST):
+        return span.name if colour == "computation" else span.client
+    return span.client if span.kind is SpanKind.PROGRAM and colour == "client" else None
+
+
+def _box(span: Span, row: int, lane: int, colour: Colour, colours: Mapping[str, int], model: RunModel) -> Box:
+    name = _named(span, colour)
+    label = one_line(span.name, 40)
+    if span.kind is SpanKind.TRANSFER:
+        label = f"{span.link.value if span.link else 'move'} {bytes_text(span.bytes)}"
+    elif span.kind is SpanKind.WAIT and span.source:
+        label = f"{label} at {source_text(span.source)}"
+    if span.parts > 1:
+        label += f" ×{span.parts}"
+    return Box(row, lane, span.start, span.end, label, span.kind, span.state, _about(span, model),
+               -1 if name is None else colours.get(name, -1), open=span.open, link=span.link)  # fmt: skip
+
+
+_WORDS = {
+    SpanKind.WAIT: "waited for",
+    SpanKind.COMPILE: "compiled",
+    SpanKind.PROGRAM: "program",
+}
+
+
+def _about(span: Span, model: RunModel) -> str:
+    """All there is to know, for a tooltip; a few lines."""
+    word = _WORDS.get(span.kind)
+    lines = [f"{word} {one_line(span.name, 200)}" if word else one_line(span.name, 200)]
+    lines.append(f"{seconds_text(span.seconds)}{' so far' if span.open else ''}, from {seconds_text(span.start)}")
+    if span.source:
+        lines.append(f"{one_line(str(span.source), 80)}: {one_line(span.source.text, 100)}".rstrip(": "))
+    program = model.programs.get(span.program) if span.program is not None else None
+    if program is not None and span.kind is not SpanKind.PROGRAM:
+        lines.append(f"in {one_line(program.name, 60)}" + (f", client {one_line(span.client, 30)}"))
+    if span.devices:
+        lines.append(f"{'device' if len(span.devices) == 1 else 'devices'} {ranges_text(span.devices)}")
+    if span.parts > 1:
+        lines.append(f"{span.parts} computations in one launch")
+    if span.link:
+        lines.append(f"{bytes_text(span.bytes)} over {span.link.value}")
+    if span.error:
+        lines.append(one_line(span.error, 300))
+    return "\n".join(lines)
+
+
+def _gangs(boxes: list[Box], rows: list[Row], first: int) -> list[Box]:
+    """Boxes of one launch on neighbouring rows become one, where no row is split in lanes."""
+    tall: dict[tuple[object, ...], int] = {}
+    out: list[Box] = []
+    for box in boxes:
+        key = (box.kind, box.start, box.end, box.about)
+        above = tall.get(key)
+        if above is not None and rows[box.row].kind == "device" and rows[box.row].lanes == 1:
+            held = out[above]
+            if held.row + held.rows == box.row and rows[held.row].lanes == 1 and rows[held.row].kind == "device":
+                out[above] = replace(held, rows=held.rows + 1)
+                continue
+        tall[key] = len(out)
+        out.append(box)
+    return out
+
+
+def _arrows(model: RunModel, spans: list[Span], at: Mapping[NodeId, int]) -> list[Arrow]:
+    arrows: list[Arrow] = []
+    for span in spans:
+        node = model.nodes.get(span.node) if span.node is not None else None
+        if span.kind is not SpanKind.TRANSFER or node is None or node.spec.id not in at:
+            continue
+        writers = [model.producer.get(buffer) for buffer in node.spec.inputs]
+        source = next((at[writer] for writer in writers if writer is not None and writer in at), None)
+        if source is not None and source != at[node.spec.id]:
+            about = f"{bytes_text(span.bytes)} over {span.link.value if span.link else 'a link'}"
+            about += f", {seconds_text(span.seconds)}"
+            arrows.append(Arrow(source, at[node.spec.id], span.start, span.end, span.link, about))
+    return arrows
+
+
+def _keys(spans: list[Span], colour: Colour, colours: Mapping[str, int]) -> tuple[Key, ...]:
+    held: dict[str, list[Span]] = {}
+    for span in spans:
+        name = _named(span, colour)
+        if name is not None:
+            held.setdefault(name, [])
+            if span.kind is not SpanKind.PROGRAM:
+                held[name].append(span)
+    keys = [
+        Key(
+            one_line(name, 28) or "(no name)",
+            colours.get(name, -1),
+            sum(s.seconds * max(1, len(s.devices)) for s in mine),
+            len(mine),
+        )
+        for name, mine in held.items()
+    ]
+    keys.sort(key=lambda key: (-key.seconds, key.name))
+    if len(keys) > MOST_KEYS:
+        rest = keys[MOST_KEYS - 1 :]
+        more = Key(f"{len(rest)} others", -1, sum(k.seconds for k in rest), sum(k.launches for k in rest))
+        keys = [*keys[: MOST_KEYS - 1], more]
+    return tuple(keys)
+
+
+def _title(model: RunModel, chosen: set[ProgramId] | None) -> str:
+    if chosen is not None and len(chosen) == 1:
+        program = model.programs.get(next(iter(chosen)))
+        if program is not None:
+            return program.name
+    return count_text(len(model.programs) if chosen is None else len(chosen), "program")
+
+
+def condensed(boxes: Iterable[Box], axis: Axis, cells: float) -> list[Box]:
+    """Boxes for a picture of so many cells: those too narrow to be told apart become one with their count."""
+    rows: dict[tuple[int, int, int], list[Box]] = {}
+    for box in boxes:
+        rows.setdefault((box.row, box.lane, box.rows), []).append(box)
+    out: list[Box] = []
+    for held in rows.values():
+        held.sort(key=lambda box: box.start)
+        run: list[Box] = []
+        until = 0.0
+        for box in held:
+            low, high = axis.place(box.start) * cells, axis.place(box.end) * cells
+            if high - low >= 1.0 or box.state is NodeState.FAILED:
+                out += _melted(run)
+                out.append(box)
+                run = []
+                continue
+            if run and (low - until > 0.5 or high - axis.place(run[0].start) * cells > 8.0):
+                out += _melted(run)
+                run = []
+            run.append(box)
+            until = max(until, high) if len(run) > 1 else high
+        out += _melted(run)
+    return sorted(out, key=lambda box: (box.row, box.lane, box.start))
+
+
+def _melted(run: list[Box]) -> list[Box]:
+    if len(run) < 2:
+        return run
+    times: dict[tuple[int, str], float] = {}
+    for box in run:
+        times[box.colour, box.label] = times.get((box.colour, box.label), 0.0) + box.end - box.start
+    colour, label = max(times, key=lambda key: times[key])
+    many = sum(box.count for box in run)
+    names = "\n".join(one_line(text, 60) for _, text in sorted(times, key=lambda key: -times[key])[:6])
+    start, end = run[0].start, max(box.end for box in run)
+    about = f"{many} within {seconds_text(end - start)}, from {seconds_text(start)}\n{names}"
+    return [replace(run[0], end=end, colour=colour, label=label, about=about, count=many, open=False)]

@@ -1,0 +1,277 @@
+"""Policies: who is next, that shares hold, that nobody starves, and what becomes of a policy that misbehaves."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import pytest
+from control_harness import Lab
+
+from pwlab.control import Controller, Lane, priority, proportional, shortest
+from pwlab.control.clients import Client
+from pwlab.control.durations import Durations
+from pwlab.control.lanes import Tally
+from pwlab.control.policies import AGEING
+from pwlab.control.records import Placement, Program
+from pwlab.control.records import Node as Record
+from pwlab.errors import PolicyError, UnknownName
+from pwlab.events import (
+    ClientOpened,
+    IslandJoined,
+    IslandSpec,
+    Launch,
+    NodeCompleted,
+    NodeKind,
+    NodePrepared,
+    NodeSpec,
+    NodesSubmitted,
+    Noted,
+    Prepare,
+    SettingsChanged,
+    SliceRequested,
+)
+from pwlab.ids import DeviceId, IslandId, NodeId, ProgramId, SliceId
+
+
+def names(lab):
+    return [lab.specs[launch.node].name for launch in lab.told(Launch)]
+
+
+def notes(lab):
+    return [fact.text for _, _, facts in lab.trace for fact in facts if isinstance(fact, Noted)]
+
+
+def lane(order, *, virtual=0.0, rank=0, passed=0, seconds=None):
+    owner = Client("c")
+    owner.priority = rank
+    spec = NodeSpec(NodeId(order), "n", NodeKind.COMPUTE, SliceId(1))
+    place = Placement(SliceId(1), "s", IslandId(0), (DeviceId(0),))
+    node = Record(spec, Program(ProgramId(1), "p", owner), place, order, Durations())
+    node.duration.seconds = seconds
+    return Lane("c", order, [(order, node)], owner, Tally(virtual, 100 - passed), [100])
+
+
+@pytest.mark.parametrize(
+    ("policy", "lanes", "first"),
+    [
+        (proportional, [lane(1, virtual=2.0), lane(2, virtual=1.0)], 1),
+        (proportional, [lane(2, virtual=1.0), lane(1, virtual=1.0)], 1),
+        (priority, [lane(1, rank=0), lane(2, rank=3)], 1),
+        (priority, [lane(2, rank=3), lane(1, rank=3)], 1),
+        (priority, [lane(1, rank=0, passed=2 * AGEING), lane(2, rank=3)], 1),
+        (priority, [lane(1, rank=0, passed=4 * AGEING), lane(2, rank=3)], 0),
+        (shortest, [lane(1, seconds=2.0), lane(2, seconds=1.0)], 1),
+        (shortest, [lane(1, seconds=1.0), lane(2)], 1),
+        (shortest, [lane(2, seconds=1.0), lane(1, seconds=1.0)], 1),
+        (shortest, [lane(2, seconds=1.0), lane(1, seconds=7.0, passed=2 * AGEING)], 0),
+        (shortest, [lane(2, seconds=1.0), lane(1, seconds=7.0, passed=3 * AGEING)], 1),
+    ],
+)
+def test_choice(policy, lanes, first):
+    assert policy(lanes) is lanes[first]
+
+
+# --- a model of one island, whose devices run one launch after another --------------------------
+
+
+class Island:
+    """Clients that always have a few programs queued, and an island that runs one launch after another."""
+
+    def __init__(self, policy, clients, seconds=lambda client, i: 1.0, ahead=40, in_flight=4, devices=2):
+        self.controller = Controller(policy=policy, max_in_flight=in_flight)
+        self.seconds, self.ahead = seconds, ahead
+        self.now = self.free = 0.0
+        self.heap, self.count, self.made = [], 0, 0
+        self.owner, self.length, self.done = {}, {}, {}
+        self.submitted = {}
+        self.send(IslandJoined(0.0, IslandSpec(IslandId(0), "i", tuple(DeviceId(i) for i in range(devices)))))
+        self.send(SliceRequested(0.0, SliceId(1), "s", devices))
+        for name, settings in clients.items():
+            self.send(ClientOpened(0.0, name, **settings))
+            self.done[name] = 0.0
+            self.submitted[name] = 0
+
+    def send(self, event):
+        for instruction in self.controller.handle(event)[0]:
+            if isinstance(instruction, Prepare):
+                self.send(NodePrepared(self.now, instruction.node))
+            elif isinstance(instruction, Launch):
+                start = max(self.now, self.free)
+                self.free = start + self.length[instruction.node]
+                self.count += 1
+                heappush(self.heap, (self.free, self.count, instruction.node, start))
+
+    def submit(self, client):
+        self.made += 1
+        self.submitted[client] += 1
+        self.owner[self.made] = client
+        self.length[self.made] = self.seconds(client, self.submitted[client])
+        spec = NodeSpec(NodeId(self.made), f"{client}", NodeKind.COMPUTE, SliceId(1), spread=True)
+        self.send(NodesSubmitted(self.now, ProgramId(self.made), "p", (spec,), client=client))
+
+    def run(self, launches, active):
+        """Time that each client got of the next so many launches; ``active`` keep ``ahead`` programs submitted."""
+        got = dict.fromkeys(self.done, 0.0)
+        open = {client: sum(self.owner[n] == client for *_, n, _ in self.heap) for client in active}
+        live = {u.name: u.queued + u.in_flight for u in self.controller.clients()}
+        open.update((client, live[client]) for client in active)
+        for _ in range(launches):
+            for client in active:
+                while open[client] < self.ahead:
+                    self.submit(client)
+                    open[client] += 1
+            end, _, node, start = heappop(self.heap)
+            self.now = end
+            client = self.owner[node]
+            got[client] += end - start
+            if client in open:
+                open[client] -= 1
+            self.send(NodeCompleted(end, NodeId(node), start, end))
+        return got
+
+
+@pytest.mark.parametrize("shares", [(1, 1, 1, 1), (1, 2, 4, 8)])
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        lambda client, i: 0.001,
+        lambda client, i: 0.001 * (1 + int(client)),  # the clients' computations differ
+        lambda client, i: 0.001 * (1 + i * 7 % 3),  # and so do the runs of one
+    ],
+    ids=["equal", "by client", "by run"],
+)
+def test_shares_hold(shares, seconds):
+    clients = {str(i): {"share": float(share)} for i, share in enumerate(shares)}
+    island = Island("proportional", clients, seconds)
+    got = island.run(3000, list(clients))
+    whole = sum(got.values())
+    errors = [abs(got[str(i)] / whole * sum(shares) / share - 1) for i, share in enumerate(shares)]
+    assert max(errors) <= 0.03, errors
+    usage = island.controller.clients()
+    assert [u.device_seconds for u in usage] == pytest.approx([2 * got[u.name] for u in usage])
+
+
+def test_who_was_idle_has_no_credit():
+    island = Island("proportional", {"a": {}, "b": {}})
+    island.run(500, ["a"])
+    got = island.run(400, ["a", "b"])
+    assert got["a"] / sum(got.values()) == pytest.approx(0.5, abs=0.07)
+
+
+def test_priority_goes_first_and_does_not_starve_the_other():
+    island = Island("priority", {"low": {}, "high": {"priority": 2}})
+    got = island.run(1000, ["low", "high"])
+    assert 0 < got["low"] < 0.05 * sum(got.values())
+
+
+def test_shortest_runs_short_ones_first_and_long_ones_too():
+    island = Island("shortest", {"long": {}, "short": {}}, lambda client, i: 1.0 if client == "short" else 20.0)
+    got = island.run(1000, ["long", "short"])
+    assert 0 < got["long"] / 20 < 0.02 * got["short"]
+
+
+def test_a_change_of_shares_and_policy_holds_at_once():
+    island = Island("fifo", {"a": {}, "b": {}})
+    island.run(200, ["a", "b"])
+    island.send(SettingsChanged(island.now, policy="proportional"))
+    island.send(ClientOpened(island.now, "b", share=3.0))
+    assert island.controller.policy == "proportional"
+    got = island.run(1000, ["a", "b"])
+    assert got["b"] / sum(got.values()) == pytest.approx(0.75, rel=0.05)
+
+
+def test_durations_are_learned_and_bounded():
+    table = Durations(keep=2)
+    first = table.of("f", 1)
+    assert table.of("f", 1) is first and table.of("f", 2) is not first
+    first.measured(4.0)
+    first.measured(8.0)
+    assert first.seconds == 5.0
+    table.of("f", 1)
+    table.of("g", 1)
+    assert len(table) == 2
+    assert table.of("f", 1).seconds == 5.0, "used since, so kept"
+
+
+# --- policies of the user's ----------------------------------------------------------------------------
+
+
+def longest(lanes):
+    return max(lanes, key=lambda lane: (lane.expected or 0.0, -lane.order))
+
+
+def queued(lab):
+    """Three gangs of two clients, queued behind another."""
+    lab.settings(max_in_flight=1)
+    gate, *nodes = (lab.node(name) for name in ("gate", "a0", "a1", "b0"))
+    lab.submit(gate, client="g")
+    for node in nodes:
+        lab.submit(node, client=node.name[0])
+    lab.prepare(gate, *nodes)
+
+
+def test_a_policy_of_ones_own(lab):
+    lab.controller.register("last", lambda lanes: max(lanes, key=lambda lane: lane.order))
+    lab.settings(policy="last")
+    assert lab.controller.policies[-1] == "last"
+    queued(lab)
+    lab.drain()
+    assert names(lab) == ["gate", "b0", "a0", "a1"]
+    lab.controller.register("longest", longest)
+    lab.settings(policy="longest")
+    lab.run(lab.node("x"))
+    assert not notes(lab)
+
+
+class Odd(Lane):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [
+        (lambda lanes: 1 / 0, "raised ZeroDivisionError: division by zero"),
+        (lambda lanes: None, "answered nothing, which is none of the lanes it was shown"),
+        (lambda lanes: "a0", "answered a str, which is none of the lanes it was shown"),
+        (lambda lanes: Odd("a"), "answered a Odd, which is none of the lanes it was shown"),
+    ],
+)
+def test_a_policy_that_misbehaves_is_removed_and_told_once(lab, policy, text):
+    queued(lab)
+    lab.controller.register("mine", policy)
+    lab.settings(policy="mine")
+    lab.drain()
+    assert names(lab) == ["gate", "a0", "a1", "b0"]
+    assert notes(lab) == [
+        f"the scheduling policy 'mine' {text}; it was removed and fifo took over: mend it and register it again"
+    ]
+    assert lab.controller.policy == "fifo"
+    with pytest.raises(UnknownName, match="no scheduling policy is called 'mine'"):
+        lab.settings(policy="mine")
+    lab.controller.register("mine", longest)
+    lab.settings(policy="mine")
+    lab.end()
+
+
+@pytest.mark.parametrize(
+    ("name", "policy", "text"),
+    [
+        ("", longest, "a policy needs a name: one or more characters"),
+        ("fifo", longest, "the policy 'fifo' is built in and stays as it is: register yours under another name"),
+        ("mine", 3, "the policy 'mine' is a function from lanes to a lane, not 3"),
+    ],
+)
+def test_what_cannot_be_registered(lab, name, policy, text):
+    with pytest.raises(PolicyError, match=text):
+        lab.controller.register(name, policy)
+
+
+def test_unknown_policies_change_nothing_else(lab):
+    with pytest.raises(UnknownName, match=r"did you mean 'shortest'\? Policies: fifo, proportional, priority, shortest"):
+        lab.settings(policy="shortes", max_in_flight=3)
+    lab.limit = 16
+    assert lab.controller.policy == "fifo"
+    nodes = [lab.node("n") for _ in range(5)]
+    lab.submit(*nodes)
+    lab.prepare(*nodes)
+    assert len(names(lab)) == 5
