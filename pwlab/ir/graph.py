@@ -110,6 +110,8 @@ class Argument:
     #: Where it lies; None where it lies on the host or has no home (an uncommitted array).
     slice: SliceId | None = None
     spread: bool = False
+    #: What computes it has failed already.
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

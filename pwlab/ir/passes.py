@@ -5,7 +5,7 @@
 * *prune* drops what neither a live tensor nor an effect needs;
 * *place* gives each operation a slice: the one that was asked for, else the one
   where most of its input bytes are, ties to the first argument, else the default;
-* *group* joins neighbouring primitives of one slice into one computation;
+* *group* joins neighbouring primitives of one slice, and with the same risks, into one computation;
 * *transfer* puts a transfer node on every edge between two slices (Pathways §4.2);
 * *coalesce* joins small neighbouring computations into one launch, so that a chain of small
   ones runs at the speed of a fused one and the scheduler still gets its turn (Pathways §5.1, -F);
@@ -231,18 +231,18 @@ def _merge(
     """Puts nodes that join and fit into one; a node that opens is the first of its own, one that closes the last."""
     bins: list[_Bin] = []
     made: dict[int, _Bin] = {}
-    open_bins: dict[tuple[SliceId, bool], _Bin] = {}
+    open_bins: dict[tuple[SliceId, bool, frozenset[int]], _Bin] = {}
     last_ordered: _Bin | None = None
     donated = {v for node in program.nodes for v in node.donates}
     #: Who reads what is donated later; the donor comes after them all.
     readers: dict[int, list[_Bin]] = {}
-    for node in program.nodes:
+    for node, risk in zip(program.nodes, _risks(program), strict=True):
         sources = [made[v] for v in node.reads if v in made]
         for v in node.donates:
             sources += readers.get(v, ())
         if node.ordered and last_ordered is not None:
             sources.append(last_ordered)
-        key = (node.slice, node.spread)
+        key = (node.slice, node.spread, risk)
         bin = open_bins.get(key)
         if (
             bin is not None
@@ -270,6 +270,29 @@ def _merge(
     live = program.graph.live
     nodes = tuple(_join(b, read_by_others, live) for b in bins)
     return replace(program, nodes=nodes)
+
+
+def _risks(program: Program) -> list[frozenset[int]]:
+    """What each node stands or falls with: host functions upstream, which may raise, and arguments that have failed.
+
+    Only nodes with the same risks are merged, so a failure reaches what depends on it and nothing else, and a step
+    of a training loop waits for its own batch alone.
+    """
+    none: frozenset[int] = frozenset()
+    of_value = {~i: frozenset({~i}) for i, a in enumerate(program.graph.arguments) if a.failed}
+    risks: list[frozenset[int]] = []
+    for i, node in enumerate(program.nodes):
+        found = none
+        for v in node.reads:
+            risk = of_value.get(v, none)
+            if risk is not found and not risk <= found:
+                found = found | risk
+        risks.append(found)
+        # Numbers of nodes and of arguments do not meet: those of arguments are negative.
+        passed_on = found | {i} if node.kind is OpKind.HOST else found
+        if passed_on:
+            of_value.update(dict.fromkeys(node.writes, passed_on))
+    return risks
 
 
 def _read_outside(bins: Iterable[_Bin]) -> set[int]:

@@ -384,7 +384,7 @@ class Client:
         else:
             line = f"\n    {failure.source.text}" if failure.source and failure.source.text else ""
             text = (
-                f"{name}{where}, failed on the device:{line}\n  {failure.error}\n"
+                f"{name}{where}, failed:{line}\n  {failure.error}\n"
                 "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell "
                 "again."
             )

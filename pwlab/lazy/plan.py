@@ -103,9 +103,10 @@ class Planner:
         """What a plan depends on of an argument beyond its type, which its operation knows."""
         if isinstance(value, Buffer):
             # What lies on a slice that was removed has no home any more.
-            return (value.slice, value.spread) if value.slice in self._slices else (None, False)
+            home = (value.slice, value.spread) if value.slice in self._slices else (None, False)
+            return (*home, value.failure is not None)
         if isinstance(value, jax.Array):
-            return self._home(value)
+            return (*self._home(value), False)
         return None
 
     # --- one node ------------------------------------------------------------------------------
@@ -144,8 +145,8 @@ def graph_of(window: Window, live: Sequence[int], places: Sequence[Any], default
     """A window as a graph for the passes."""
     calls = [Call(op, codes, first, at) for at, (op, codes, _, first) in enumerate(window.calls)]
     arguments = tuple(
-        Argument(_argument_type(value), slice, spread)
-        for value, (slice, spread) in zip(window.args, (place or _NOWHERE for place in places), strict=True)
+        Argument(_argument_type(value), slice, spread, failed)
+        for value, (slice, spread, failed) in zip(window.args, (place or _NOWHERE for place in places), strict=True)
     )
     return Graph(tuple(calls), arguments, frozenset(live), default)
 
@@ -160,8 +161,8 @@ def _argument_type(value: Any) -> Any:
 
 
 _OBJECT = tensor_type(None)
-#: The place of what has none: no slice, not spread.
-_NOWHERE: tuple[SliceId | None, bool] = (None, False)
+#: The place of what has none: no slice, not spread, not failed.
+_NOWHERE: tuple[SliceId | None, bool, bool] = (None, False, False)
 
 
 def _op(graph: Graph, call: int) -> Op:

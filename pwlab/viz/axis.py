@@ -16,6 +16,8 @@ from .format import seconds_text
 
 #: A pause is cut where it is longer than this share of the time in which something happened.
 LONG = 0.15
+#: What takes less is a moment: clocks do not resolve it.
+MOMENT = 1e-9
 #: Width of a break, as a share of the axis; many breaks take less each.
 BREAK = 0.03
 
@@ -93,12 +95,12 @@ def axis_of(spans: Iterable[tuple[float, float]], cut: bool = True) -> Axis:
     whole = sum(end - start for start, end in merged)
     parts = [merged[0]]
     for start, end in merged[1:]:
-        if cut and whole > 0 and start - parts[-1][1] > LONG * whole:
+        if cut and whole > MOMENT and start - parts[-1][1] > LONG * whole:
             parts.append([start, end])
         else:
             parts[-1][1] = end
-    if len(parts) == 1 and parts[0][0] == parts[0][1]:
-        parts[0][1] += 1e-3  # one moment: something to draw it on
+    if sum(end - start for start, end in parts) <= MOMENT:
+        parts[-1][1] = parts[-1][0] + 1e-3  # something to draw it on
     return Axis(tuple((start, end) for start, end in parts))
 
 

@@ -12,8 +12,9 @@ import zlib
 
 from ..events import Link, NodeState
 from ..observe import SpanKind
+from .condense import condensed
 from .format import count_text, escape, one_line, percent, seconds_text, width
-from .timeline import Band, Box, Key, TimelinePicture, condensed, totals_text
+from .timeline import Band, Box, Key, TimelinePicture, totals_text
 from .timeline_style import patterns, style
 
 #: Pixels: whole picture, labels at the left, totals at the right.
@@ -240,7 +241,7 @@ def _box(
              f'<rect class="paper{" open" if box.open else ""}" {frame}/>{over}']  # fmt: skip
     if box.state is NodeState.FAILED:
         parts.append(f'<rect style="fill:url(#{prefix}failed)" {frame}/>')
-    room = int((w - 8) / 6.0)
+    room = int((w - 8) / 6.5)
     if room >= 3 and h >= 10 and box.kind is not SpanKind.TRANSFER:
         text = box.label if box.count == 1 else count_text(box.count, "box", "boxes")
         if box.state is NodeState.FAILED:

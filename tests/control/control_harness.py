@@ -74,6 +74,8 @@ class Lab:
         self.freed: Counter[BufferId] = Counter()
         #: The client of each node, what clients may have, and what is held back by hand.
         self.owner: dict[NodeId, str] = {}
+        self.client_of: dict[NodeId, int] = {}
+        self.generation: Counter[str] = Counter()
         self.program_of: dict[NodeId, ProgramId] = {}
         self.client_limits: dict[str, tuple[int | None, int | None]] = {}
         self.suspended: set[tuple[str, Any]] = set()
@@ -154,15 +156,19 @@ class Lab:
             **rest,
         )
 
-    def submit(self, *nodes: NodeSpec, program: ProgramId | None = None, name: str = "p", **rest: Any) -> ProgramId:
+    def submit(
+        self, *nodes: NodeSpec, program: ProgramId | None = None, name: str = "p", holds: bool = True, **rest: Any
+    ) -> ProgramId:
         program = program or self.ids.program()
         for spec in nodes:
             self.specs[spec.id] = spec
             self.owner[spec.id] = rest.get("client", "main")
+            self.client_of.setdefault(spec.id, self.generation[self.owner[spec.id]])
             self.program_of[spec.id] = program
             self.producer.update((output.buffer, spec.id) for output in spec.outputs)
-            self.held.update(spec.pinned)
-            self.held.update(buffer for buffer in spec.inputs if buffer not in self.producer)
+            if holds:
+                self.held.update(spec.pinned)
+                self.held.update(buffer for buffer in spec.inputs if buffer not in self.producer)
         self.send(NodesSubmitted(self.tick(), program, name, nodes, **rest))
         return program
 
@@ -202,6 +208,7 @@ class Lab:
         theirs = {b for n, spec in self.specs.items() if self.owner[n] == client for b in spec.inputs}
         self.held -= mine | (theirs - others - self.producer.keys())
         self.client_limits.pop(client, None)
+        self.generation[client] += 1
         self.suspended.discard(("client", client))
         self.send(ClientClosed(self.tick(), client))
 
@@ -382,7 +389,8 @@ class Lab:
         most, _ = self.client_limits.get(client, (None, None))
         if most is not None and self.specs[node].kind is not NodeKind.HOST:
             flying = [n for nodes in self.flying.values() for n in nodes if self.specs[n].kind is not NodeKind.HOST]
-            assert sum(self.owner[n] == client for n in flying) < most, f"{client} has too much in flight"
+            own = [n for n in flying if (self.owner[n], self.client_of[n]) == (client, self.client_of[node])]
+            assert len(own) < most, f"{client} has too much in flight"
 
     def _check_memory(self) -> None:
         used: Counter[DeviceId] = Counter()

@@ -5,15 +5,14 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import pytest
-from control_harness import Lab
 
 from pwlab.control import Controller, Lane, priority, proportional, shortest
 from pwlab.control.clients import Client
 from pwlab.control.durations import Durations
 from pwlab.control.lanes import Tally
 from pwlab.control.policies import AGEING
-from pwlab.control.records import Placement, Program
 from pwlab.control.records import Node as Record
+from pwlab.control.records import Placement, Program
 from pwlab.errors import PolicyError, UnknownName
 from pwlab.events import (
     ClientOpened,
@@ -267,7 +266,9 @@ def test_what_cannot_be_registered(lab, name, policy, text):
 
 
 def test_unknown_policies_change_nothing_else(lab):
-    with pytest.raises(UnknownName, match=r"did you mean 'shortest'\? Policies: fifo, proportional, priority, shortest"):
+    with pytest.raises(
+        UnknownName, match=r"did you mean 'shortest'\? Policies: fifo, proportional, priority, shortest"
+    ):
         lab.settings(policy="shortes", max_in_flight=3)
     lab.limit = 16
     assert lab.controller.policy == "fifo"

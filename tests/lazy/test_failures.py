@@ -64,7 +64,7 @@ def test_a_failure_reaches_all_that_depends_on_it_and_nothing_else(
         z.result()
     error = caught.value
     text = str(error)
-    assert f"recorded at {FILE}, line {line_of('# breaks', cell)}, failed on the device:" in text
+    assert f"recorded at {FILE}, line {line_of('# breaks', cell)}, failed:" in text
     assert "\n    y = way(x)  # breaks\n" in text
     assert text.endswith(
         "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell again."

@@ -25,8 +25,9 @@ from pwlab.events import (
 from pwlab.ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, Source
 from pwlab.observe import RunModel, SpanKind, model_of
 from pwlab.viz import describe_timeline, timeline, timeline_html, timeline_svg, timeline_text
+from pwlab.viz.condense import condensed
 from pwlab.viz.format import width
-from pwlab.viz.timeline import MOST_ARROWS, Box, condensed
+from pwlab.viz.timeline import MOST_ARROWS, Box
 
 from . import runs
 from .test_svg import NASTY

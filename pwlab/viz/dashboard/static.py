@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-import re
-
-from ...observe import Recorder
+from ...ids import ProgramId
+from ...observe import Recorder, RunModel
 from ..format import escape
 from ..graph import picture
 from ..summary import summary
-from ..svg import data_uri, describe
 from ..tables import render
+from ..timeline import timeline
+from ..view import StaticView, graph_view, timeline_view
 
-#: A picture for a page has fewer nodes than one that can be zoomed.
-NODES = 300
+#: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
+NODES = 200
+SPANS = 1_500
 
 _PRE = (
     "white-space:pre;overflow-x:auto;line-height:1.25;font-size:12px;margin:8px 0;"
     "font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace"
 )
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def static(recorder: Recorder, key: str) -> dict[str, str]:
-    """The graph as a picture and the numbers as text; ``key`` is how the widget finds it, to hide it."""
+def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, str]:
+    """Pictures, and the numbers as text.
+
+    Args:
+      recorder: what is known of the run.
+      key: by which the widget finds this, to hide it.
+      tab: ``timeline`` or ``graph`` for that picture alone, another for none; None for both.
+    """
     with recorder.reading() as (model, stats):
-        graph = picture(model, limit=NODES)
-        text = _ANSI.sub("", render(summary(model, stats), 100)).rstrip()
-    words = f"{describe(graph)}\n\n{text}"
-    image = (
-        f'<div style="max-width:100%;max-height:640px;overflow:auto"><img style="max-width:none" '
-        f'alt="{escape(describe(graph))}" src="{data_uri(graph)}"></div>'
-        if graph.nodes
-        else ""
-    )
-    html = f'<div class="pwlab-static pwlab-static-{key}">{image}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
-    return {"text/html": html, "text/plain": words}
+        views: list[StaticView] = []
+        if model.nodes and tab in (None, "timeline"):
+            newest = _newest(model)
+            views.append(timeline_view(timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")))
+        if model.nodes and tab in (None, "graph"):
+            views.append(graph_view(picture(model, limit=NODES)))
+        text = render(summary(model, stats), 100).rstrip()
+    images = "".join(view.html for view in views)
+    html = f'<div class="pwlab-static-{key}">{images}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
+    words = "\n".join(view.words for view in views)
+    return {"text/html": html, "text/plain": f"{words}\n\n{text}".lstrip()}
+
+
+def _newest(model: RunModel) -> list[ProgramId] | None:
+    """The newest programs that have together about as many nodes as a timeline shall have; None for all."""
+    if len(model.nodes) <= SPANS:
+        return None
+    chosen: list[ProgramId] = []
+    nodes = 0
+    for program in reversed(model.programs.values()):
+        nodes += program.nodes
+        if chosen and nodes > SPANS:
+            break
+        chosen.append(program.id)
+    return chosen

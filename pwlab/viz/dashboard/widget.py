@@ -91,9 +91,9 @@ class Dashboard:
         from IPython.display import display
 
         if kernel.shell() is None:
-            print(static(self._recorder, self._key)["text/plain"])
+            print(static(self._recorder, self._key, self._tab)["text/plain"])
             return
-        handle = display(static(self._recorder, self._key), raw=True, display_id=f"pwlab-{secrets.token_hex(6)}")
+        handle = display(static(self._recorder, self._key, self._tab), raw=True, display_id=f"pwlab-{secrets.token_hex(6)}")
         self._outputs = [*self._outputs[1 - _MOST_OUTPUTS :], handle]
         display(self._view(), raw=True)
         self.presence.displayed(now())
@@ -103,7 +103,7 @@ class Dashboard:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         self.presence.displayed(now())
-        return {**static(self._recorder, self._key), **self._view()}
+        return {**static(self._recorder, self._key, self._tab), **self._view()}
 
     def _view(self) -> dict[str, Any]:
         view = {"version_major": 2, "version_minor": 1, "model_id": self.widget.model_id}
@@ -154,7 +154,7 @@ class Dashboard:
             return
         self._widget.snapshot = snapshot(self._feed)
         if self._outputs:
-            bundle = static(self._recorder, self._key)
+            bundle = static(self._recorder, self._key, self._tab)
             for handle in self._outputs:
                 handle.update(bundle, raw=True)
 

@@ -119,7 +119,7 @@ export class Timeline {
     for (const track of tracks.all) rows += track.rows.length;
     for (const track of tracks.all) if (track.island !== group) [group, heads] = [track.island, heads + 1];
     const room = this.h - AXIS - heads * (HEAD + PAD) - PAD;
-    const each = Math.max(7, Math.min(26, room / Math.max(1, rows)));
+    const each = Math.max(4, Math.min(26, room / Math.max(1, rows)));
     let y = AXIS + PAD - this.scroll;
     group = NaN;
     for (const track of tracks.all) {
@@ -471,7 +471,7 @@ export class Timeline {
       }
       // Of narrow rows every second or fourth has its name.
       const nth = Math.ceil(10.5 / line.h);
-      if (line.track.kind === "device" && nth > 1 && line.track.device % (nth > 2 ? 4 : 2)) continue;
+      if (line.track.kind === "device" && nth > 1 && line.track.device % 2 ** Math.ceil(Math.log2(nth))) continue;
       g.fillStyle = chosen ? theme.fg : theme.muted;
       g.fillText(line.label, 14, line.y + Math.min(line.h, this.each ?? line.h) / 2 + 0.5);
     }
