@@ -78,7 +78,7 @@ def open_scope() -> Any:
 
     @contextmanager
     def scope() -> Any:
-        s = Scope(pw.session().client, "record", windows=False)
+        s = Scope(pw.session().frontend, "record", windows=False)
         s.__enter__()
         try:
             yield s

@@ -42,7 +42,7 @@ def lazy(name: str | None = None, slice: Where | None = None) -> Scope:
     s = session()
     frame = user_frame(sys._getframe(1))
     label = name or ("lazy" if frame is None else f"line {frame.f_lineno}")
-    return Scope(s.client, label, s.slices.find(slice) if slice is not None else None, frame)
+    return Scope(s.frontend, label, s.slices.find(slice) if slice is not None else None, frame)
 
 
 def on(slice: Where) -> AbstractContextManager[VirtualSlice]:
@@ -71,13 +71,13 @@ def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = 
         def call(*args: Any, **kwargs: Any) -> Any:
             s = session()
             where = s.slices.find(slice) if slice is not None else None
-            if s.client.recording():
+            if s.frontend.recording():
                 if where is None:
                     return fn(*args, **kwargs)
                 with _on(where):
                     return fn(*args, **kwargs)
             code = getattr(inspect.unwrap(fn), "__code__", None)
-            with Scope(s.client, label, where, user_frame(sys._getframe(1)), code=code):
+            with Scope(s.frontend, label, where, user_frame(sys._getframe(1)), code=code):
                 return fn(*args, **kwargs)
 
         return call
@@ -100,7 +100,7 @@ def jit(f: Callable[..., Any], *, devices: Where | None = None, **options: Any) 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         s = session()
-        with one_call(s.client, label):
+        with one_call(s.frontend, label):
             if devices is None:
                 return jitted(*args, **kwargs)
             with _on(s.slices.find(devices)):
@@ -151,7 +151,7 @@ def pmap(
                 )
             return _shard(s, x, jax.sharding.PartitionSpec(*([None] * axis), "d"), where)
 
-        with one_call(s.client, label), _on(where):
+        with one_call(s.frontend, label), _on(where):
             placed = [
                 jax.tree.map(functools.partial(place, axis), arg)
                 if not isinstance(arg, (list, tuple)) or any(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in arg)
@@ -186,10 +186,10 @@ def host(fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         s = session()
-        with one_call(s.client, made.name):
+        with one_call(s.frontend, made.name):
             recorder = active.get()
             assert recorder is not None
-            return made.record(s.client, recorder, args, kwargs)
+            return made.record(s.frontend, recorder, args, kwargs)
 
     return call
 
@@ -210,7 +210,7 @@ def shard(x: Any, spec: Any = None, slice: Where | None = None) -> Any:
     spec = jax.sharding.PartitionSpec() if spec is None else spec
     if isinstance(spec, str):
         spec = jax.sharding.PartitionSpec(spec)
-    with one_call(s.client, "shard"):
+    with one_call(s.frontend, "shard"):
         return jax.tree.map(lambda leaf: _shard(s, _array(leaf), spec, _slice_for(s, slice, leaf)), x)
 
 
@@ -297,7 +297,7 @@ def _results(tree: Any, reason: str, timeout: float | None) -> Any:
             return leaf
         left = None if deadline is None else max(0.0, deadline - now())
         try:
-            return leaf._client.value(leaf, reason, left)
+            return leaf._frontend.values.value(leaf, reason, left)
         except WaitTimeout as error:
             if left != timeout:
                 raise WaitTimeout(f"{error} (the timeout of {timeout:g} s is for all tensors together)") from None

@@ -33,8 +33,8 @@ from .errors import (
 )
 from .events import NodeState, ProgramEnded, Waited
 from .ir import Graph, dump, lower
-from .lazy import Client, LazyTensor, Scope
-from .lazy.client import ProgramRecord
+from .lazy import Frontend, LazyTensor, Scope
+from .lazy.frontend import ProgramRecord
 from .lazy.places import Places, here
 from .lazy.plan import graph_of, limits_of
 from .lazy.recorder import Window
@@ -68,13 +68,13 @@ class Programs:
     """The programs of one session, by name.
 
     Args:
-      client: of the session.
+      frontend: of the session.
       slices: of the session.
       ring: where the ends of programs are heard of.
     """
 
-    def __init__(self, client: Client, slices: Slices, ring: FactRing):
-        self._client = client
+    def __init__(self, frontend: Frontend, slices: Slices, ring: FactRing):
+        self._frontend = frontend
         self._slices = slices
         self._ring = ring
         self._recorder: Recorder | None = None
@@ -88,19 +88,19 @@ class Programs:
         return self._recorder
 
     def _ended(self, fact: Any) -> None:
-        record = self._client.programs.get(fact.program)
+        record = self._frontend.programs.get(fact.program)
         if record is not None:
             record.state = fact.state
-        self._client.driver.signal.notify()
+        self._frontend.driver.signal.notify()
 
     # --- by name -----------------------------------------------------------------------------
 
     def __iter__(self) -> Any:
-        return iter(list(self._client.programs.values()))
+        return iter(list(self._frontend.programs.values()))
 
     def names(self) -> list[str]:
         """Names of the programs that are remembered, newest first."""
-        return list(dict.fromkeys(record.name for record in reversed(self._client.programs.values())))
+        return list(dict.fromkeys(record.name for record in reversed(self._frontend.programs.values())))
 
     def held(self) -> list[ProgramRecord]:
         """Programs that wait for :meth:`run`."""
@@ -113,7 +113,7 @@ class Programs:
           UnknownName: none is; the nearest name is suggested.
         """
         wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
-        for record in reversed(self._client.programs.values()):
+        for record in reversed(self._frontend.programs.values()):
             if record.name in wanted:
                 return record
         known = self.names()
@@ -141,7 +141,7 @@ class Programs:
         program = None
         if defer:
             program = next((r for r in reversed(self.held()) if r.name == name), None)
-        return Scope(self._client, name, slice, frame, not (defer or dry), program, defer=defer or dry, dry=dry)
+        return Scope(self._frontend, name, slice, frame, not (defer or dry), program, defer=defer or dry, dry=dry)
 
     def run(self, name: str) -> ProgramRecord:
         """Dispatches a program that was held back; returns at once.
@@ -183,22 +183,22 @@ class Programs:
           WaitTimeout: it had not ended in time; it goes on.
           ComputationFailed: a computation of it failed, and that was not told before.
         """
-        client = self._client
+        frontend = self._frontend
         if name is None:
             records = [record for record in self if record.closed and record.state is None]
-            ready = lambda: client.idle and all(r.state is not None for r in records)  # noqa: E731
+            ready = lambda: frontend.idle and all(r.state is not None for r in records)  # noqa: E731
         else:
             record = self._dispatched(name)
             records = [record]
             ready = lambda: record.state is not None  # noqa: E731
-        after = client.config.progress_after if after is None else after
+        after = frontend.config.progress_after if after is None else after
         began = now()
         try:
             ended = self._until(ready, records, timeout, progress, began, after)
         finally:
             spent = now() - began
             what = f"wait for {records[0].name}" if name is not None else "wait for all"
-            client.driver.facts(Waited(began, spent, what, here()))
+            frontend.driver.facts(Waited(began, spent, what, here()))
         if not ended:
             raise WaitTimeout(self._late(records, timeout or 0.0))
         for record in records:
@@ -263,7 +263,7 @@ class Programs:
         began: float,
         after: float,
     ) -> bool:
-        driver = self._client.driver
+        driver = self._frontend.driver
         over = lambda: ready() or driver.closed or driver.crash is not None  # noqa: E731
         while True:
             spent = now() - began
@@ -298,7 +298,7 @@ class Programs:
 
     def take_untold(self) -> list[Failure]:
         """Failures that nobody has heard of yet, the first cause of each; they count as told from now on."""
-        untold = [f for _, f in list(self._client.driver.failures) if not (f.told or f.cancelled or f.closed)]
+        untold = [f for _, f in list(self._frontend.driver.failures) if not (f.told or f.cancelled or f.closed)]
         for failure in untold:
             failure.told = True
         return untold
@@ -311,10 +311,10 @@ class Programs:
             bad = [n for n in model.nodes_of(record.id) if n.state is NodeState.FAILED]
             causes = {n.spec.id if n.cause is None else n.cause for n in bad}
             text = bad[0].error if bad else "a computation failed"
-        found = [f for node, f in list(self._client.driver.failures) if node in causes]
+        found = [f for node, f in list(self._frontend.driver.failures) if node in causes]
         for failure in found:
             if not (untold and failure.told):
-                raise self._client.error_of(failure)
+                raise self._frontend.values.error_of(failure)
         if not found and not untold:
             raise ComputationFailed(f"program {record.name!r} failed: {text}", cause=text)
 
@@ -336,9 +336,9 @@ class Programs:
     def _drop(self, record: ProgramRecord, why: str) -> None:
         held, record.held = record.held, []
         for recorder in held:
-            self._client.discard(recorder, why)
+            self._frontend.discard(recorder, why)
         record.result = None
-        self._client.programs.pop(record.id, None)
+        self._frontend.programs.pop(record.id, None)
 
     # --- as text --------------------------------------------------------------------------------------------
 
@@ -360,7 +360,7 @@ class Programs:
             graphs.append((self._graph(window, live), window.places, positions))
         for plan, positions, places in record.windows:
             graphs.append((plan.program.graph, places, positions))
-        limits, names, devices = limits_of(self._client.config), self._slices.names, self._slices.devices
+        limits, names, devices = limits_of(self._frontend.config), self._slices.names, self._slices.devices
         parts = [
             dump(
                 lower(graph, devices, limits, after),
@@ -381,4 +381,4 @@ class Programs:
 
     def _graph(self, window: Window, live: tuple[int, ...]) -> Graph:
         default = self._slices.default.id
-        return graph_of(window, live, tuple(map(self._client.planner.placed, window.args)), default)
+        return graph_of(window, live, tuple(map(self._frontend.planner.placed, window.args)), default)

@@ -17,7 +17,7 @@ from .control import Controller
 from .errors import PlacementError, StartError, UnknownName, nearest
 from .events import Dispatch, SettingsChanged, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
-from .lazy import Client, RecordingTrace, install_hooks
+from .lazy import Frontend, RecordingTrace, install_hooks
 from .observe import FactRing
 from .programs import Programs
 from .runtime import Driver
@@ -49,8 +49,8 @@ class Session:
         self.backend = LocalBackend(machine)
         self.driver = Driver(Controller(), self.backend, self.ring)
         self.slices = Slices(machine.devices, machine.islands)
-        self.client = Client(self.driver, self.ids, config, self.slices, _trace)
-        self.programs = Programs(self.client, self.slices, self.ring)
+        self.frontend = Frontend(self.driver, self.ids, config, self.slices, _trace)
+        self.programs = Programs(self.frontend, self.slices, self.ring)
         self._lock = threading.Lock()
         self._closers: list[Callable[[], None]] = []
         self.started = now()
@@ -135,7 +135,7 @@ class Session:
 
     def close(self) -> None:
         """Stops threads and frees devices; what has not run fails with :class:`~pwlab.errors.SessionClosed`."""
-        self.client.close()
+        self.frontend.close()
         self.driver.close()
         while self._closers:
             self._closers.pop()()

@@ -40,7 +40,10 @@ def test_example(name: str) -> None:
     code = f"import numpy as np, {name}\n{PLAIN_PIPELINE}\nresult = {name}.main()\nassert {CHECKS[name]}, result"
     path = os.pathsep.join(map(str, (EXAMPLES, ROOT, ROOT / "magics")))
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, timeout=280
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        timeout=280,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-

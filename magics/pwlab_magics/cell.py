@@ -113,7 +113,7 @@ class PathwaysCell:
         __tracebackhide__ = True
         frame, args, extension = sys._getframe(1), self._args, self._extension
         session = pw.session()
-        if running and _is_bare(args) and session.client.recording():
+        if running and _is_bare(args) and session.frontend.recording():
             running.append(self)  # a part of the cell around it
             return self
         try:

@@ -273,10 +273,11 @@ class LocalBackend:
         free_at = 0.0  # when what was launched before on this island ended
         ended: list[Event] = []
         while (item := watched.get()) is not None:
-            free_at = self._watch(*item, free_at, ended)
-            del item
-            # Whoever waits for a value knows already; the controller can hear of a few ends at once, which spares a change
-            # of threads each, as long as the devices have more to do and it is not kept waiting.
+            task, results, began, collective = item
+            free_at = self._watch(task, results, began, collective, free_at, ended)
+            del item, task, results  # an idle thread keeps nothing alive
+            # Whoever waits for a value knows already; the controller can hear of a few ends at once, which spares a
+            # change of threads each, as long as the devices have more to do and it is not kept waiting.
             if ended and (watched.empty() or len(ended) >= _ENDS_AT_ONCE or free_at - ended[0].time > _ENDS_WITHIN):
                 self._post(*ended)
                 ended.clear()

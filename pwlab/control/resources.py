@@ -211,7 +211,9 @@ class Resources:
             if event.chip in chips and event.island is not None:
                 named = self.islands[event.island]
                 return f"{who} of chip {event.chip!r} on {named.name}, which has {named.chip!r}: name another island"
-            return f"{who} of chip {event.chip!r}{nearest(event.chip, chips)}; the islands have: {', '.join(chips)}"
+            return (
+                f"{who} of chip {event.chip!r}{nearest(event.chip, chips) or '.'} The islands have: {', '.join(chips)}"
+            )
         if event.shape is not None:
             return self._shape_refusal(event, event.shape)
         allowed = self._allowed(event) if event.chip is not None and event.island is None else self.islands.values()

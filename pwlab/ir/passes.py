@@ -334,8 +334,8 @@ def _join(bin: _Bin, read_by_others: set[int], live: frozenset[int]) -> Node:
 
 #: Operations that move data about; they name a group only where it has no others.
 _PLUMBING = frozenset(
-    "asarray broadcast_in_dim convert_element_type copy dynamic_slice iota reshape slice squeeze stop_gradient transpose "
-    "random_wrap random_unwrap".split()
+    {"asarray", "broadcast_in_dim", "convert_element_type", "copy", "dynamic_slice", "iota", "random_unwrap"}
+    | {"random_wrap", "reshape", "slice", "squeeze", "stop_gradient", "transpose"}
 )
 
 

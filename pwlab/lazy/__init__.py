@@ -1,12 +1,12 @@
 """The lazy front end: ordinary JAX, recorded.
 
 Start with :mod:`pwlab.lazy.trace` (what records), :mod:`pwlab.lazy.recorder` (windows),
-:mod:`pwlab.lazy.plan` (reuse) and :mod:`pwlab.lazy.client` (programs and waits).
+:mod:`pwlab.lazy.plan` (reuse) and :mod:`pwlab.lazy.frontend` (programs and waits).
 """
 
-from .client import Client as Client
-from .client import ProgramRecord as ProgramRecord
 from .describe import TensorInfo as TensorInfo
+from .frontend import Frontend as Frontend
+from .frontend import ProgramRecord as ProgramRecord
 from .scope import Scope as Scope
 from .scope import on as on
 from .scope import one_call as one_call

@@ -181,6 +181,11 @@ def abstract_eval(primitive: Any, avals: Sequence[Any], params: dict[str, Any]) 
         return primitive.abstract_eval(*avals, **params)
 
 
+def default_device() -> Any | None:
+    """The device that ``jax.default_device`` put in force, or None."""
+    return _config.default_device.value
+
+
 def concrete_mesh() -> Any | None:
     """The physical mesh that ``jax.set_mesh`` put in force, or None."""
     mesh = _mesh.get_concrete_mesh()

@@ -23,7 +23,7 @@ from .places import here
 from .tensor import LazyTensor
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .frontend import Frontend
     from .recorder import Recorder
 
 
@@ -37,18 +37,18 @@ class HostFunction:
         #: signature of the arguments → (tree of the result, its types)
         self._known: dict[Hashable, tuple[Any, tuple[Any, ...]]] = {}
 
-    def record(self, client: Client, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record(self, frontend: Frontend, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Puts down one call, or makes it at once if it is the first of its kind."""
         leaves, tree = jax.tree.flatten((args, kwargs))
         signature = (tree, tuple(map(_signature, leaves)))
         known = self._known.get(signature)
         if known is None:
             if self._out is None:
-                return self._learn(client, leaves, tree, signature)
+                return self._learn(frontend, leaves, tree, signature)
             specs, out_tree = jax.tree.flatten(self._out)
             known = self._known[signature] = (out_tree, tuple(map(_type_of, specs)))
         out_tree, types = known
-        op = client.table.special(
+        op = frontend.table.special(
             ("host", ById(self), tree, types, _jax.trace_context()),
             self.name,
             OpKind.HOST,
@@ -57,7 +57,7 @@ class HostFunction:
         )
         return jax.tree.unflatten(out_tree, recorder.record_special(op, [_Given(v) for v in leaves]))
 
-    def _learn(self, client: Client, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
+    def _learn(self, frontend: Frontend, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
         """The first call: runs in place, and its result is what such calls return."""
         began = now()
         values = [_to_host(v.result() if isinstance(v, LazyTensor) else v) for v in leaves]
@@ -66,7 +66,7 @@ class HostFunction:
             result = self._fn(*args, **kwargs)
         flat, out_tree = jax.tree.flatten(result)
         self._known[signature] = (out_tree, tuple(_type_of(np.asarray(v)) for v in flat))
-        client.driver.facts(Waited(began, now() - began, f"first call of host function {self.name}", here()))
+        frontend.driver.facts(Waited(began, now() - began, f"first call of host function {self.name}", here()))
         return jax.tree.unflatten(out_tree, [_jax.eval_primitive(_jax.copy_p, [v], {}) for v in map(_canonical, flat)])
 
     def _runner(self, tree: Any, out_tree: Any, types: tuple[Any, ...]) -> Callable[..., Sequence[Any]]:

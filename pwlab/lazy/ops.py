@@ -205,8 +205,9 @@ class OpTable:
         op.multiple = primitive.multiple_results
         op.context, op.x64 = _jax.equation_context(), _jax.x64_enabled()
         op.slice = current_slice()
-        if op.slice is None and jax.config.jax_default_device is not None:
-            op.slice = self._slice_of(jax.config.jax_default_device)
+        device = _jax.default_device()
+        if op.slice is None and device is not None:
+            op.slice = self._slice_of(device)
         touches_ref = any(map(_jax.is_ref_aval, (*avals, *outs)))  # freezing one has no other effect than its end
         op.ordered = bool(effects) and (touches_ref or not _only_unobservable(effects))
         op.cost_us, op.size = estimate(primitive.name, avals, outs, params)

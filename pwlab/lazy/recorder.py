@@ -36,7 +36,7 @@ from .places import Places, places_of, turned, user_chain
 from .tensor import LazyTensor, Ref
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .frontend import Frontend
 
 #: Remembered window sizes: where a loop turns → operations a window.  Equal code of a cell that is run again
 #: compares equal, so it is found again.
@@ -44,7 +44,7 @@ _window_sizes: dict[tuple[CodeType, int], int] = {}
 
 
 class Window:
-    """A stretch of the record.  Open while the recorder appends; then handed to the client."""
+    """A stretch of the record.  Open while the recorder appends; then handed to the frontend."""
 
     __slots__ = (
         "args",
@@ -75,17 +75,17 @@ class Recorder:
     """Records one scope.
 
     Args:
-      client: where windows go and values come from.
+      frontend: where windows go and values come from.
       program: the program that the windows are parts of.
       frame: the user's frame that entered the scope; its line is the line of what is recorded.
       windows: cut long records; False for ``--defer``.
     """
 
-    def __init__(self, client: Client, program: Any, frame: FrameType, windows: bool = True):
-        self.client = client
+    def __init__(self, frontend: Frontend, program: Any, frame: FrameType, windows: bool = True):
+        self.frontend = frontend
         self.program = program
-        self.trace = client.trace
-        self.table: OpTable = client.table
+        self.trace = frontend.trace
+        self.table: OpTable = frontend.table
         self.lock = threading.RLock()
         self.frame: FrameType | None = frame
         self.places = places_of(frame.f_code)
@@ -135,7 +135,7 @@ class Recorder:
         """
         results: list[Any] = []
         for a, where in zip(args, params["devices"], strict=True):
-            target = self.client.transfer_to(where)
+            target = self.frontend.transfer_to(where)
             if target is None:  # nowhere in particular, so it stays where it is
                 results.append(a if isinstance(a, jax.Array) else self.record(_jax.copy_p, [a], {}))
             else:
@@ -190,11 +190,11 @@ class Recorder:
         first = index = len(refs)
         made: list[weakref.ref[Ref]] = []
         tensors: list[LazyTensor] = []
-        trace, places, client = self.trace, self.places, self.client
+        trace, places, frontend = self.trace, self.places, self.frontend
         for aval in op.out_avals:
             ref = Ref(window, index, places, at)
             made.append(weakref.ref(ref))
-            tensors.append(LazyTensor(trace, aval, ref, client))
+            tensors.append(LazyTensor(trace, aval, ref, frontend))
             index += 1
         refs += made
         window.calls.append((op, tuple(codes), at, first))
@@ -212,20 +212,20 @@ class Recorder:
         ref = tensor._ref
         if ref.gone:
             tensor.check_usable()
-        if tensor._client is not self.client:
-            raise SessionClosed(tensor._client.closed_text(tensor))
+        if tensor._frontend is not self.frontend:
+            raise SessionClosed(tensor._frontend.values.closed_text(tensor))
         if ref.window is not None:
             if ref.window is self.window:
                 return ref.index
             if self.defers and ref.window.recorder.defers:
                 self.window.held.append(ref)
                 return self._slot(id(ref), ref)  # its buffer takes its place when this window is dispatched
-            self.client.flush(ref.window)  # another thread's or an outer scope's
+            self.frontend.flush(ref.window)  # another thread's or an outer scope's
         buffer = ref.buffer
         if buffer is None:
             raise InternalError("a tensor has neither a window nor a buffer")
         if buffer.aval is None and buffer.failure is not None:  # it was never submitted
-            raise self.client.error_of(buffer.failure)
+            raise self.frontend.values.error_of(buffer.failure)
         self.window.held.append(ref)
         return self._slot(id(buffer), buffer)
 
@@ -284,7 +284,7 @@ class Recorder:
         self._chain = None
         site = self._site
         self._size = None if site is None else _window_sizes.get(site)
-        config = self.client.config
+        config = self.frontend.config
         # A loop that knows its size keeps it unless the machine is very much slower now.
         self._due_calls = self._size or max(1, config.window_nodes)
         self._due_seconds = config.window_ms / 1e3 * (50 if self._size else 1)
@@ -314,7 +314,7 @@ class Recorder:
         before, self._last = self._last, lasti
         # The clock costs as much as the rest of this function; look at it now and then.
         if n < self._due_calls and (
-            n & 7 or perf_counter() - window.started < self._due_seconds or not self.client.idle
+            n & 7 or perf_counter() - window.started < self._due_seconds or not self.frontend.idle
         ):
             return
         if lasti < before:
@@ -332,7 +332,7 @@ class Recorder:
         n = len(window.calls)
         if self._site is not None:
             known = _window_sizes.get(self._site)
-            limit = self.client.config.window_nodes
+            limit = self.frontend.config.window_nodes
             seconds = perf_counter() - window.started
             if self._site != site and known is None:
                 _window_sizes[self._site] = n  # the part before the loop, and its first turns
@@ -352,7 +352,7 @@ class Recorder:
             window = self.window
             self._begin()
             if window.calls or last:
-                self.client.dispatch(self, window, last)
+                self.frontend.dispatch(self, window, last)
 
     def hold(self) -> None:
         """Ends the scope, and keeps what was recorded in its program until that is run."""

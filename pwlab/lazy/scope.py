@@ -20,7 +20,7 @@ from typing import Any
 
 from ..ids import Source
 from . import _jax
-from .client import Client, ProgramRecord
+from .frontend import Frontend, ProgramRecord
 from .ops import SLICE_KEY
 from .places import places_of, user_frame
 from .recorder import Recorder
@@ -33,7 +33,7 @@ class Scope:
     """One pathways scope; a context manager that may be entered once.
 
     Args:
-      client: of the session.
+      frontend: of the session.
       name: of the program that the scope is.
       slice: the slice for everything that names none, or None.
       frame: the user's frame; its lines are reported.
@@ -46,7 +46,7 @@ class Scope:
 
     def __init__(
         self,
-        client: Client,
+        frontend: Frontend,
         name: str,
         slice: Any = None,
         frame: FrameType | None = None,
@@ -57,7 +57,7 @@ class Scope:
         code: CodeType | None = None,
     ):
         self._code = code
-        self._client = client
+        self._frontend = frontend
         self._name = name
         self._slice = slice
         self._frame = frame
@@ -77,8 +77,8 @@ class Scope:
         if self.program is None:
             places = places_of(frame.f_code)
             source = places.source(max(frame.f_lasti, 0))
-            self.program = self._client.open_program(self._name, source)
-        self.recorder = Recorder(self._client, self.program, frame, self._windows)
+            self.program = self._frontend.open_program(self._name, source)
+        self.recorder = Recorder(self._frontend, self.program, frame, self._windows)
         self.recorder.defers, self.recorder.dry = self._defer, self._dry
         self.recorder.shard = self.shard
         self.recorder.seek = self._code
@@ -89,7 +89,7 @@ class Scope:
         if count == 0:
             _open_scopes.before = _jax.current_trace()
         _open_scopes.count = count + 1
-        _jax.install_trace(self._client.trace)
+        _jax.install_trace(self._frontend.trace)
         self._token = active.set(self.recorder)
         return self
 
@@ -134,10 +134,10 @@ def on(slice: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def one_call(client: Client, name: str) -> Iterator[None]:
+def one_call(frontend: Frontend, name: str) -> Iterator[None]:
     """A scope for one call, unless a scope is open already."""
-    if client.recording():
+    if frontend.recording():
         yield
         return
-    with Scope(client, name, frame=user_frame(sys._getframe(2)), windows=False):
+    with Scope(frontend, name, frame=user_frame(sys._getframe(2)), windows=False):
         yield

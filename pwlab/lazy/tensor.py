@@ -21,7 +21,7 @@ from ..errors import BufferReleased
 from . import _jax, describe
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .frontend import Frontend
 
 
 class Ref:
@@ -83,25 +83,25 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
     ``await x`` the ``jax.Array`` without blocking; ``.state``, ``.slice``, ``.source`` and ``.nbytes`` never wait.
     """
 
-    __slots__ = ("_client", "_ref")
+    __slots__ = ("_frontend", "_ref")
 
-    def __init__(self, trace: Any, aval: Any, ref: Ref, client: Client):
+    def __init__(self, trace: Any, aval: Any, ref: Ref, frontend: Frontend):
         self._trace = trace
         self.aval = aval
         self._ref = ref
-        self._client = client
+        self._frontend = frontend
 
     # --- never waits ---------------------------------------------------------------
 
     @property
     def state(self) -> str:
         """``recorded``, ``waiting``, ``queued``, ``running``, ``ready``, ``failed``, ``cancelled`` or ``released``."""
-        return self._client.state_of(self._ref)
+        return self._frontend.values.state_of(self._ref)
 
     @property
     def slice(self) -> Any:
         """The virtual slice that it lies on; None while that is not decided."""
-        return self._client.slice_of(self._ref)
+        return self._frontend.values.slice_of(self._ref)
 
     @property
     def source(self) -> Any:
@@ -118,10 +118,10 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
         return self.aval.dtype.itemsize
 
     def __repr__(self) -> str:
-        return describe.as_text(self._client.describe(self))
+        return describe.as_text(self._frontend.values.describe(self))
 
     def _repr_html_(self) -> str:
-        return describe.as_html(self._client.describe(self))
+        return describe.as_html(self._frontend.values.describe(self))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
@@ -135,7 +135,7 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
 
     def release(self) -> None:
         """Gives the value back: its memory is freed once nothing recorded needs it; using it again is an error."""
-        self._client.release(self._ref, f"released at {self._client.where_now()}")
+        self._frontend.release(self._ref, f"released at {self._frontend.values.where_now()}")
 
     delete = release
 
@@ -155,22 +155,22 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
           ComputationFailed: what computes it failed; says which computation, cell and line.
           BufferReleased: it was released or donated.
         """
-        return self._client.value(self, "result()", timeout)
+        return self._frontend.values.value(self, "result()", timeout)
 
     def block_until_ready(self) -> LazyTensor:
         """Waits until the value is there and returns the tensor itself."""
-        self._client.value(self, "block_until_ready()")
+        self._frontend.values.value(self, "block_until_ready()")
         return self
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return self._client.value_async(self).__await__()
+        return self._frontend.values.value_async(self).__await__()
 
     def _value(self, reason: str) -> Any:
-        return self._client.value(self, reason)
+        return self._frontend.values.value(self, reason)
 
     def full_lower(self) -> Any:
         """JAX's eval trace asks here for the value; a scope's trace never does."""
-        if self._client.recording():
+        if self._frontend.recording():
             return self
         return self._value("use in a plain cell")
 
@@ -243,15 +243,15 @@ class LazyTensor(_jax.Tracer):  # type: ignore[misc]
         return self._value("pickling").__reduce__()
 
     def __copy__(self) -> LazyTensor:
-        return LazyTensor(self._trace, self.aval, self._ref, self._client)
+        return LazyTensor(self._trace, self.aval, self._ref, self._frontend)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LazyTensor:
-        return self._client.copy(self)
+        return self._frontend.copy(self)
 
     @property
     def sharding(self) -> Any:
         # Flax NNX only compares the shardings of the old and the new value of a variable, and takes None for unknown.
-        if sys._getframe(1).f_globals.get("__name__") == _COMPARES_SHARDINGS and self._client.recording():
+        if sys._getframe(1).f_globals.get("__name__") == _COMPARES_SHARDINGS and self._frontend.recording():
             return None
         return self._value(".sharding").sharding
 

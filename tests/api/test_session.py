@@ -69,7 +69,7 @@ def test_stopping_fails_what_has_not_run(session: pw.Session) -> None:
 
 def test_a_closed_session_takes_nothing(session: pw.Session) -> None:
     pw.shutdown()
-    with pytest.raises(SessionClosed, match=r"the session was stopped"), Scope(session.client, "late"):
+    with pytest.raises(SessionClosed, match=r"the session was stopped"), Scope(session.frontend, "late"):
         jnp.ones(2) + 1
 
 
@@ -194,7 +194,7 @@ def test_several_islands_share_a_device() -> None:
     session = pw.Session(machine, Config())
     try:
         left, right = session.slices
-        with Scope(session.client, "shared"):
+        with Scope(session.frontend, "shared"):
             x = jnp.arange(4.0)
             with on(right):
                 y = x * 2

@@ -476,17 +476,17 @@ def test_a_program_is_one_run_and_returns_at_once(session: pw.Session) -> None:
         y = x * k
         return {"y": y, "sum": y.sum(), "n": 3}
 
-    before = len(session.client.programs)
+    before = len(session.frontend.programs)
     out = f(jnp.arange(3.0), k=3.0)
     assert isinstance(out["y"], pw.LazyTensor)
     assert out["n"] == 3
     assert f.__doc__ == "Doubles."
-    assert len(session.client.programs) == before + 1
-    assert next(reversed(session.client.programs.values())).name == "double"
+    assert len(session.frontend.programs) == before + 1
+    assert next(reversed(session.frontend.programs.values())).name == "double"
     assert pw.fetch(out)["sum"] == 9
     with pw.lazy("outer"):
         f(jnp.arange(3.0))
-    assert next(reversed(session.client.programs.values())).name == "outer"
+    assert next(reversed(session.frontend.programs.values())).name == "outer"
 
 
 def test_a_jit_outside_a_scope_is_a_program_of_one_node(session: pw.Session) -> None:

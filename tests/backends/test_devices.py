@@ -79,8 +79,8 @@ def test_too_few_devices_says_what_to_do() -> None:
         "print(pw.start(islands=1, devices_per_island=1))"
     )
     assert (
-        "8 devices were asked for, JAX already runs with 1; start pwlab before the first JAX call, or restart the kernel "
-        "(or ask for 1 in all, such as pw.start(islands=1, devices_per_island=1))"
+        "8 devices were asked for, JAX already runs with 1; start pwlab before the first JAX call, or restart the "
+        "kernel (or ask for 1 in all, such as pw.start(islands=1, devices_per_island=1))"
     ) in out
     assert "Session(1 island of emulated TPUs (island0: 1))" in out
 

@@ -17,7 +17,7 @@ from pwlab.lazy.keys import ById, params_key, structure
 
 
 def counts(session: pw.Session) -> tuple[int, int]:
-    return session.client.planner.made, session.backend.compilations
+    return session.frontend.planner.made, session.backend.compilations
 
 
 BASE = jnp.arange(256.0)
@@ -118,7 +118,7 @@ def test_what_differs_is_not_taken_for_the_same(session: pw.Session, name: str) 
         if name != "static argument":
             jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), pw.fetch(y), want)
         assert jax.tree.map(jnp.result_type, y) == jax.tree.map(jnp.result_type, want)
-    assert session.client.planner.made >= 2
+    assert session.frontend.planner.made >= 2
 
 
 def test_mode_and_slice_make_structures_of_their_own(session: pw.Session) -> None:
@@ -138,7 +138,7 @@ def test_mode_and_slice_make_structures_of_their_own(session: pw.Session) -> Non
         y = cell(where, wide)
         assert y.result().dtype == (np.float64 if wide else np.float32)
         assert y.slice.name == where
-        made.append(session.client.planner.made)
+        made.append(session.frontend.planner.made)
     assert made == [1, 2, 3, 4, 4, 4]
 
 
@@ -157,7 +157,7 @@ def test_the_context_of_an_operation_counts(session: pw.Session) -> None:
         with jax.default_matmul_precision("highest"):
             z = x @ x
     assert y.tolist() == z.tolist()
-    ops = {op.id for plan, _, _ in session.client.programs[next(reversed(session.client.programs))].windows
+    ops = {op.id for plan, _, _ in session.frontend.programs[next(reversed(session.frontend.programs))].windows
            for call in plan.program.graph.calls for op in [call.op]}  # fmt: skip
     assert len(ops) >= 2
 

@@ -144,10 +144,10 @@ def test_a_loop_has_few_structures_and_is_run_again_without_new_ones(
     for _ in range(2):  # the size of its windows is found, and kept
         x, scope = loop()
         assert x.tolist() == [TURNS] * 4
-    made, compiled = session.client.planner.made, session.backend.compilations
+    made, compiled = session.frontend.planner.made, session.backend.compilations
     x, scope = loop()
     assert x.tolist() == [TURNS] * 4
-    assert (session.client.planner.made, session.backend.compilations) == (made, compiled)
+    assert (session.frontend.planner.made, session.backend.compilations) == (made, compiled)
     assert not waits(session)[4:]  # of the four tolist() alone
 
 
@@ -195,7 +195,7 @@ def test_a_wait_in_the_loop_cuts_there(session: pw.Session) -> None:
 
 
 def test_without_windows_a_scope_is_one(session: pw.Session) -> None:
-    with Scope(session.client, "deferred", windows=False) as scope:
+    with Scope(session.frontend, "deferred", windows=False) as scope:
         x = jnp.zeros(4)
         for _ in range(TURNS):
             x = double_and_halve(x)
@@ -222,7 +222,7 @@ def test_recording_pauses_when_it_is_too_far_ahead(session: pw.Session) -> None:
     session.configure("window_nodes", 8)
     session.configure("max_ahead", 2)
     ahead = []
-    client = session.client
+    client = session.frontend
     with pw.lazy():
         x = jnp.zeros(4)
         for _ in range(200):
@@ -244,14 +244,14 @@ def test_many_windows_and_cells_leave_nothing_behind(session: pw.Session) -> Non
     x = cell(jnp.zeros(4))
     x.result()
     before = sizes(session)
-    tables = len(session.client.table.by_value)
+    tables = len(session.frontend.table.by_value)
     for _ in range(10):
         x = cell(x)
     x.result()
     after = sizes(session)
     assert after == before
-    assert len(session.client.table.by_value) == tables
-    assert len(session.client.programs) <= 64
+    assert len(session.frontend.table.by_value) == tables
+    assert len(session.frontend.programs) <= 64
     del x
     assert {k: v for k, v in sizes(session).items() if k not in ("islands", "slices", "clients")} == dict.fromkeys(
         ("programs", "nodes", "buffers", "tasks", "arrays"), 0

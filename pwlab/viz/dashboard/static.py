@@ -7,13 +7,14 @@ from ...observe import Recorder, RunModel
 from ..format import escape
 from ..graph import picture
 from ..summary import summary
+from ..svg import describe, html
 from ..tables import render
 from ..timeline import timeline
-from ..view import StaticView, graph_view, timeline_view
+from ..timeline_svg import describe_timeline, timeline_html
 
 #: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
 NODES = 200
-SPANS = 1_500
+SPANS = 1_000
 
 _PRE = (
     "white-space:pre;overflow-x:auto;line-height:1.25;font-size:12px;margin:8px 0;"
@@ -30,17 +31,20 @@ def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, st
       tab: ``timeline`` or ``graph`` for that picture alone, another for none; None for both.
     """
     with recorder.reading() as (model, stats):
-        views: list[StaticView] = []
+        images: list[str] = []
+        words: list[str] = []
         if model.nodes and tab in (None, "timeline"):
             newest = _newest(model)
-            views.append(timeline_view(timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")))
+            spans = timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")
+            images.append(timeline_html(spans))
+            words.append(describe_timeline(spans))
         if model.nodes and tab in (None, "graph"):
-            views.append(graph_view(picture(model, limit=NODES)))
+            graph = picture(model, limit=NODES)
+            images.append(html(graph))
+            words.append(describe(graph))
         text = render(summary(model, stats), 100).rstrip()
-    images = "".join(view.html for view in views)
-    html = f'<div class="pwlab-static-{key}">{images}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
-    words = "\n".join(view.words for view in views)
-    return {"text/html": html, "text/plain": f"{words}\n\n{text}".lstrip()}
+    box = f'<div class="pwlab-static-{key}">{"".join(images)}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
+    return {"text/html": box, "text/plain": "\n".join([*words, "", text]).lstrip()}
 
 
 def _newest(model: RunModel) -> list[ProgramId] | None:

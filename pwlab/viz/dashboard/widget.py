@@ -74,9 +74,10 @@ class Dashboard:
         self._explain = explain
         self._height = height
         self._key = secrets.token_hex(4)
+        # A session has read everything already; of another source it is read here.
         programs = getattr(source, "programs", None)
-        self._own = None if programs is not None else Recorder(source.ring)
-        self._recorder: Recorder = programs.recorder if programs is not None else self._own
+        self._shares = programs is not None
+        self._recorder: Recorder = programs.recorder if programs is not None else Recorder(source.ring)
         self._widget: DashboardWidget | None = None
         self._outputs: list[Any] = []
         self._closed = False
@@ -91,9 +92,9 @@ class Dashboard:
         from IPython.display import display
 
         if kernel.shell() is None:
-            print(static(self._recorder, self._key, self._tab)["text/plain"])
+            print(self._static()["text/plain"])
             return
-        handle = display(static(self._recorder, self._key, self._tab), raw=True, display_id=f"pwlab-{secrets.token_hex(6)}")
+        handle = display(self._static(), raw=True, display_id=f"pwlab-{secrets.token_hex(6)}")
         self._outputs = [*self._outputs[1 - _MOST_OUTPUTS :], handle]
         display(self._view(), raw=True)
         self.presence.displayed(now())
@@ -103,7 +104,10 @@ class Dashboard:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         self.presence.displayed(now())
-        return {**static(self._recorder, self._key, self._tab), **self._view()}
+        return {**self._static(), **self._view()}
+
+    def _static(self) -> dict[str, str]:
+        return static(self._recorder, self._key, self._tab)
 
     def _view(self) -> dict[str, Any]:
         view = {"version_major": 2, "version_minor": 1, "model_id": self.widget.model_id}
@@ -154,7 +158,7 @@ class Dashboard:
             return
         self._widget.snapshot = snapshot(self._feed)
         if self._outputs:
-            bundle = static(self._recorder, self._key, self._tab)
+            bundle = self._static()
             for handle in self._outputs:
                 handle.update(bundle, raw=True)
 
@@ -168,6 +172,6 @@ class Dashboard:
             with contextlib.suppress(Exception):  # the kernel may be going down
                 self._widget.close()
             self._widget = None
-        if self._own is not None:
-            self._own.close()
+        if not self._shares:
+            self._recorder.close()
         self._outputs.clear()

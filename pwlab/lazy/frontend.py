@@ -1,15 +1,13 @@
-"""The client: takes windows, submits them as programs, and gives values back.
+"""The frontend: takes windows of the record and submits them as programs.
 
-It is the paper's client (Pathways §4.2) for one session: it lowers programs, hands nodes to the
-driver, holds the handles of the results, and is the only place where the user's thread waits.
+It does for one session what the paper's client library does (Pathways §4.2): it lowers programs, hands their nodes
+to the driver, and holds the handles of the results, whose values :mod:`pwlab.lazy.values` waits for.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -19,27 +17,23 @@ import jax
 from ..config import Config
 from ..errors import (
     BufferReleased,
-    ComputationFailed,
-    InternalError,
     PlacementError,
-    ProgramCancelledError,
     SessionClosed,
     SyncForbidden,
-    WaitTimeout,
 )
-from ..events import Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, OutputSpec, Waited
+from ..events import Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, OutputSpec
 from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
 from ..runtime import Buffer, Driver, Failure, Task
 from ..runtime.clock import now
 from ..runtime.interrupts import without_interrupts
 from . import _jax
-from .describe import TensorInfo, parts_of, preview_of
 from .ops import OpTable
 from .places import Places, here
 from .plan import Plan, Planner, limits_of, pack
 from .recorder import Recorder, Window
-from .tensor import LazyTensor, Ref, gone_text
+from .tensor import LazyTensor, Ref
 from .trace import RecordingTrace, active
+from .values import Values
 
 #: How many programs ``pw.dump`` and ``%pw graph`` can look back to.
 _KEEP_PROGRAMS = 64
@@ -48,7 +42,7 @@ _KEEP_WINDOWS = 4
 
 
 class ProgramRecord:
-    """What the client remembers of a program: one run of a cell, or one call of a ``@pw.program``."""
+    """What the frontend remembers of a program: one run of a cell, or one call of a ``@pw.program``."""
 
     def __init__(self, id: ProgramId, name: str, source: Source | None):
         self.id = id
@@ -67,7 +61,7 @@ class ProgramRecord:
         self.state: NodeState | None = None
 
 
-class Client:
+class Frontend:
     """Programs and values of one session.
 
     Args:
@@ -84,6 +78,7 @@ class Client:
         self._ids = ids
         self._slices = slices
         self.planner = Planner(slices.home, slices.by_id)
+        self.values = Values(driver, config, slices, self.flush, self.recording)
         self.programs: OrderedDict[ProgramId, ProgramRecord] = OrderedDict()
         self._submitted = 0
         self._submitted_bytes = 0
@@ -318,161 +313,6 @@ class Client:
             return Link.PCIE, moved
         same = self._slices.by_id[origin].island == self._slices.by_id[step.node.slice].island
         return (Link.ICI if same else Link.DCN), moved
-
-    # --- values ------------------------------------------------------------------------------
-
-    def value(self, tensor: LazyTensor, reason: str, timeout: float | None = None) -> Any:
-        """Waits for the value of a tensor; see :meth:`LazyTensor.result`."""
-        ref = tensor._ref
-        if ref.gone:
-            raise BufferReleased(gone_text(tensor))
-        buffer = self._settling(tensor)
-        if buffer.ready:
-            return buffer.array
-        explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait", "jax.device_get")
-        source = here()
-        if self.recording() and not explicit:
-            if self.config.sync == "error":
-                raise SyncForbidden(
-                    f"{reason} at {source} needs a value inside a pathways cell, and sync=error forbids to wait; use "
-                    "jnp.where or jax.lax.cond, move the line to a plain cell, or `%pw config sync=log`"
-                )
-            if self.config.sync == "warn":
-                warnings.warn(f"{reason} at {source} waits for the devices", stacklevel=2)
-        began = now()
-        try:
-            settled = self.driver.signal.wait_for(lambda: buffer.settled or self.driver.crash is not None, timeout)
-        finally:
-            self.driver.facts(Waited(began, now() - began, reason, source, buffer.id))
-        if not settled:
-            raise WaitTimeout(
-                f"{self._name(tensor)} is not there after {timeout:g} s: it is {tensor.state}; the program goes on, "
-                "wait again or look at `%pw status`"
-            )
-        return self._taken(buffer)
-
-    def _settling(self, tensor: LazyTensor) -> Buffer:
-        """The buffer of a tensor, dispatched if it was only recorded; raises if it failed."""
-        ref = tensor._ref
-        if ref.window is not None:
-            self.flush(ref.window)
-        buffer = ref.buffer
-        if buffer is None:
-            raise InternalError("a tensor has neither a window nor a buffer")
-        if buffer.failure is not None:
-            self._taken(buffer)
-        return buffer
-
-    def _taken(self, buffer: Buffer) -> Any:
-        failure = buffer.failure
-        if failure is not None:
-            raise self.error_of(failure)
-        if self.driver.crash is not None and not buffer.ready:
-            raise InternalError(self.driver.crash)
-        return buffer.array
-
-    def error_of(self, failure: Failure) -> Exception:
-        """What to raise for a failure: with its whole story the first time, one line later."""
-        if failure.closed:
-            return SessionClosed("the session was stopped before this value was computed; start again with %pw start")
-        if failure.cancelled:
-            return ProgramCancelledError(f"the program that computes this value was {failure.error}")
-        where = f", recorded at {failure.source}" if failure.source else ""
-        name = f"`{failure.node}`" if failure.node else "a computation"
-        if failure.told:
-            text = f"{name}{where} failed: {failure.error}"
-        else:
-            line = f"\n    {failure.source.text}" if failure.source and failure.source.text else ""
-            text = (
-                f"{name}{where}, failed:{line}\n  {failure.error}\n"
-                "What depends on it cannot be computed; other programs go on. Mend the computation and run its cell "
-                "again."
-            )
-        failure.told = True
-        error = ComputationFailed(text, node=failure.node, source=failure.source, cause=failure.error)
-        # What Python code of the user's raised has a traceback worth reading; XLA's own leads through JAX alone.
-        if not isinstance(failure.exception, jax.errors.JaxRuntimeError):
-            error.__cause__ = failure.exception
-        return error
-
-    async def value_async(self, tensor: LazyTensor) -> Any:
-        """The value of a tensor; other tasks of the event loop run meanwhile."""
-        if tensor._ref.gone:
-            raise BufferReleased(gone_text(tensor))
-        buffer = self._settling(tensor)
-        if not buffer.settled:
-            loop = asyncio.get_running_loop()
-            ready = asyncio.Event()
-            began = now()
-            source = here()
-
-            def tell() -> None:
-                loop.call_soon_threadsafe(ready.set)
-
-            buffer.listeners = [*(buffer.listeners or []), tell]
-            while not buffer.settled:
-                try:
-                    await asyncio.wait_for(ready.wait(), 0.1)
-                except TimeoutError:
-                    if self.driver.crash is not None or self.driver.closed:
-                        break
-            self.driver.facts(Waited(began, now() - began, "await x", source, buffer.id))
-        return self._taken(buffer)
-
-    # --- looking ----------------------------------------------------------------------------------
-
-    def state_of(self, ref: Ref) -> str:
-        if ref.gone:
-            return "released"
-        if ref.window is not None:
-            return "recorded"
-        buffer = ref.buffer
-        if buffer.failure is not None:
-            return "cancelled" if buffer.failure.cancelled else "failed"
-        return "ready" if buffer.ready else buffer.state
-
-    def slice_of(self, ref: Ref) -> Any:
-        return None if ref.buffer is None else self._slices.by_id.get(ref.buffer.slice)
-
-    def describe(self, tensor: LazyTensor) -> TensorInfo:
-        """What can be told of a tensor without waiting."""
-        ref = tensor._ref
-        state = self.state_of(ref)
-        aval = tensor.aval
-        on = self.slice_of(ref)
-        buffer = ref.buffer
-        shape = tuple(getattr(aval, "shape", ()))
-        sharding = buffer.sharding if buffer is not None else None
-        named = isinstance(sharding, jax.sharding.NamedSharding)
-        grid, holders = parts_of(sharding, shape)
-        return TensorInfo(
-            dtype=_jax.short_dtype(aval),
-            shape=shape,
-            slice="" if on is None else on.name,
-            state=state,
-            source=ref.places.source(ref.at),
-            spread=bool(buffer is not None and buffer.spread),
-            spec=f"P{tuple(sharding.spec)}" if named else "",
-            nbytes=_jax.dim_bytes(aval),
-            preview=preview_of(buffer.array) if buffer is not None and state == "ready" else None,
-            error=buffer.failure.error if buffer is not None and buffer.failure is not None else "",
-            grid=grid,
-            holders=holders,
-        )
-
-    def _name(self, tensor: LazyTensor) -> str:
-        info = self.describe(tensor)
-        return f"{info.dtype}[{','.join(map(str, info.shape))}] from {info.source}"
-
-    def where_now(self) -> str:
-        """The user's line that runs now, as text."""
-        return str(here() or "an unknown place")
-
-    def closed_text(self, tensor: LazyTensor) -> str:
-        return (
-            f"{self._name(tensor)} belongs to a session that was stopped; compute it again in this one, or keep values "
-            "as NumPy arrays (`pw.fetch(x)`) before stopping"
-        )
 
     # --- giving back --------------------------------------------------------------------------------
 
