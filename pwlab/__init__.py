@@ -12,16 +12,19 @@ In a notebook: ``%load_ext pwlab``, then ``%%pathways`` at the top of a cell.
 from typing import Any
 
 from . import errors as errors
+from .clients import Client as Client
 from .functions import dump as dump
 from .functions import fetch as fetch
 from .functions import host as host
 from .functions import jit as jit
 from .functions import lazy as lazy
+from .functions import migrate as migrate
 from .functions import on as on
 from .functions import pmap as pmap
 from .functions import program as program
 from .functions import shard as shard
 from .functions import wait as wait
+from .functions import why as why
 from .lazy import LazyTensor as LazyTensor
 from .lazy.describe import TensorInfo as _TensorInfo
 from .lazy.describe import set_views as _set_views
@@ -42,6 +45,7 @@ from .slices import VirtualSlice as VirtualSlice
 __version__ = "0.1.0"
 
 __all__ = [
+    "Client",
     "LazyTensor",
     "Session",
     "VirtualSlice",
@@ -55,6 +59,7 @@ __all__ = [
     "lazy",
     "load",
     "make_virtual_device_set",
+    "migrate",
     "on",
     "pmap",
     "program",
@@ -67,6 +72,7 @@ __all__ = [
     "shutdown",
     "start",
     "wait",
+    "why",
 ]
 
 

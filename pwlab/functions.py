@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import jax
 import numpy as np
 
+from .control import Why
 from .errors import PlacementError, WaitTimeout
 from .lazy import LazyTensor, Scope, active, one_call
 from .lazy import on as _on
@@ -265,6 +266,33 @@ def dump(program: str | Scope | None = None, after: str = "assign") -> str:
         names = programs.names()
         record = programs.find(names[0] if names else "")
     return programs.text(record, after)
+
+
+def migrate(slice: Where, island: int | str | None = None) -> None:
+    """Moves a slice, and what lies on it, to other devices; its programs do not notice (Pathways §4.1).
+
+    It moves between launches: what runs on it ends first, what waits is compiled anew for the new devices.
+
+    Args:
+      island: number or name; whichever is best if not given.
+
+    Raises:
+      PlacementError: no island can take it.
+      UnknownName: no such slice or island.
+    """
+    s = session()
+    s.steering.migrate(slice, s.island_id(island))
+
+
+def why(what: Any) -> Why:
+    """Why a tensor or a program is not done yet: the present reason, and what is behind it, to the root.
+
+        print(pw.why(loss))
+
+    Args:
+      what: a LazyTensor, or the name of a program.
+    """
+    return session().steering.why(what)
 
 
 # --- values -------------------------------------------------------------------------------------------

@@ -6,16 +6,17 @@ One session is current at a time.  What needs one and finds none starts it with 
 from __future__ import annotations
 
 import atexit
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .backends.devices import Machine, find
 from .backends.local import LocalBackend
 from .config import Config
-from .control import Controller
+from .control import ClientUsage, Controller
 from .errors import PlacementError, StartError, UnknownName, nearest
-from .events import Dispatch, SettingsChanged, SliceMapped, SliceRefused, SliceReleased, SliceRequested
+from .events import Dispatch, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
 from .lazy import Frontend, RecordingTrace, install_hooks
 from .observe import FactRing
@@ -23,6 +24,7 @@ from .programs import Programs
 from .runtime import Driver
 from .runtime.clock import now
 from .slices import Slices, VirtualSlice
+from .steering import Steering
 
 BACKENDS = ("local",)
 
@@ -37,8 +39,9 @@ class Session:
       config: the settings; change them while it runs.
       slices: the virtual slices, the first being the default.
       ring: the facts of the run.
-      client: what records and waits.
+      frontend: what records and submits.
       programs: programs by name: run, wait for, value of.
+      steering: the scheduler by hand: policy, pause and step, suspend, migrate, why.
     """
 
     def __init__(self, machine: Machine, config: Config):
@@ -51,6 +54,8 @@ class Session:
         self.slices = Slices(machine.devices, machine.islands)
         self.frontend = Frontend(self.driver, self.ids, config, self.slices, _trace)
         self.programs = Programs(self.frontend, self.slices, self.ring)
+        self.steering = Steering(self.driver, self.slices, self.programs)
+        self.ring.observe(self._remapped, SliceMapped)
         self._lock = threading.Lock()
         self._closers: list[Callable[[], None]] = []
         self.started = now()
@@ -63,10 +68,34 @@ class Session:
     def closed(self) -> bool:
         return self.driver.closed
 
+    @property
+    def policy(self) -> str:
+        """The scheduling policy; set it to change it while programs run (Pathways §4.4).
+
+        Raises:
+          UnknownName: no policy of that name; the nearest is suggested.
+        """
+        return self.steering.policy
+
+    @policy.setter
+    def policy(self, name: str) -> None:
+        self.steering.policy = name
+
+    def clients(self) -> tuple[ClientUsage, ...]:
+        """Settings and accounts of all open clients."""
+        return self.steering.clients()
+
     def apply_settings(self) -> None:
         """Tells the controller the settings that are its own."""
-        config = self.config
-        self.driver.post(SettingsChanged(now(), Dispatch(config.dispatch), max(1, config.max_in_flight)))
+        self.steering.dispatch(Dispatch(self.config.dispatch), max(1, self.config.max_in_flight))
+
+    def _remapped(self, fact: Any) -> None:
+        """A slice lies on other devices now (on the driver's thread)."""
+        moved = self.slices.by_id.get(fact.slice)
+        if moved is not None:
+            moved.island, moved.devices = fact.island, fact.devices
+            moved.island_name = self.machine.islands[fact.island].name
+            self.slices.devices[fact.slice] = fact.devices
 
     def configure(self, name: str, value: str | float | int) -> None:
         """Sets one setting; see :class:`pwlab.config.Config`.
@@ -83,24 +112,28 @@ class Session:
         tpu_devices: int,
         island: IslandId | int | str | None = None,
         name: str | None = None,
+        shape: tuple[int, ...] | None = None,
+        chip: str | None = None,
         whole_island: bool = False,
     ) -> VirtualSlice:
         """Asks the resource manager for a slice; see :meth:`VirtualDeviceSet.add_slice`."""
         if tpu_devices < 1:
             raise PlacementError(f"a slice has at least 1 device, not {tpu_devices}")
-        wanted = self._island(island)
+        wanted = self.island_id(island)
         with self._lock:
             id = self.ids.slice()
             label = name or self._free_name()
             if any(s.name == label for s in self.slices):
                 raise PlacementError(f"a slice called {label!r} exists already; take another name")
-            facts = self.driver.call(SliceRequested(now(), id, label, tpu_devices, wanted))
+            facts = self.driver.call(SliceRequested(now(), id, label, tpu_devices, wanted, shape, chip))
             for fact in facts:
                 if isinstance(fact, SliceRefused):
                     raise PlacementError(fact.reason)
                 if isinstance(fact, SliceMapped):
                     where = self.machine.islands[fact.island].name
                     made = VirtualSlice(id, label, fact.island, fact.devices, where)
+                    if shape is not None:
+                        made.mesh(*"xyz"[: len(shape)], shape=shape)
                     self.slices.add(made, whole_island)
                     return made
         raise PlacementError(f"slice {label!r} could not be placed")
@@ -118,7 +151,12 @@ class Session:
         letters = (chr(ord("a") + i % 26) + ("" if i < 26 else str(i // 26)) for i in range(10_000))
         return next(n for n in letters if n not in taken)
 
-    def _island(self, island: IslandId | int | str | None) -> IslandId | None:
+    def island_id(self, island: IslandId | int | str | None) -> IslandId | None:
+        """The id of an island by number or name; None for None.
+
+        Raises:
+          UnknownName: no such island; the nearest name is suggested.
+        """
         if island is None:
             return None
         specs = self.machine.islands
@@ -155,9 +193,10 @@ _current_lock = threading.Lock()
 
 
 def start(
-    islands: int | None = None,
+    islands: int | Sequence[Mapping[str, Any]] | None = None,
     devices_per_island: int | None = None,
     backend: str = "local",
+    hbm_bytes: int | None = None,
     **settings: Any,
 ) -> Session:
     """Starts the session: islands of devices, and the controller in the background.
@@ -167,9 +206,10 @@ def start(
     kept; another shape stops it first.
 
     Args:
-      islands: how many islands.
+      islands: how many islands; or one description each: ``[{"shape": (2, 4), "chip": "cpu"}, …]``.
       devices_per_island: devices of each.
       backend: ``local``, the JAX devices of this process.
+      hbm_bytes: memory of one device; if not given what the device says of itself, and no limit if it says nothing.
       settings: see :class:`pwlab.config.Config`, such as ``sync="error"``.
 
     Raises:
@@ -184,7 +224,7 @@ def start(
     for name, value in settings.items():
         config.set(name, value)
     with _current_lock:
-        machine = find(islands, devices_per_island)
+        machine = find(islands, devices_per_island, hbm_bytes)
         if _current is not None and not _current.closed:
             if _current.machine == machine:
                 for name, value in settings.items():
@@ -229,10 +269,20 @@ class VirtualDeviceSet:
         self._session = session
         self.slices: list[VirtualSlice] = []
 
-    def add_slice(self, tpu_devices: int, island: int | str | None = None, name: str | None = None) -> VirtualSlice:
+    def add_slice(
+        self,
+        tpu_devices: int | None = None,
+        island: int | str | None = None,
+        name: str | None = None,
+        shape: tuple[int, ...] | None = None,
+        chip: str | None = None,
+    ) -> VirtualSlice:
         """A slice of ``tpu_devices`` virtual devices on one island.
 
         Args:
+          tpu_devices: how many; the product of ``shape`` if not given.
+          shape: a contiguous block of the island's mesh, such as ``(2, 2)``.
+          chip: the platform of the island, such as ``"tpu"``.
           island: number or name; the least loaded if not given.
           name: how it shows in views; ``a``, ``b``, … if not given.
 
@@ -240,7 +290,11 @@ class VirtualDeviceSet:
           PlacementError: no island can hold it; says why and what would fit.
           UnknownName: no island of that name.
         """
-        made = self._session.add_slice(tpu_devices, island, name)
+        if tpu_devices is None:
+            if shape is None:
+                raise PlacementError("a slice needs tpu_devices=n or a shape, such as (2, 2)")
+            tpu_devices = math.prod(shape)
+        made = self._session.add_slice(tpu_devices, island, name, shape, chip)
         self.slices.append(made)
         return made
 

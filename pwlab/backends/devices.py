@@ -8,9 +8,11 @@ TPU.  Emulated TPUs are CPU devices, which JAX makes only if it is asked before 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import jax
@@ -41,30 +43,65 @@ class Machine:
         return len(set(self.devices)) < len(self.devices)
 
 
-def find(islands: int | None = None, devices_per_island: int | None = None) -> Machine:
+#: How islands are asked for: a number of them, or a description each, ``{"shape": (2, 4), "chip": "cpu"}``.
+Islands = int | Sequence[Mapping[str, Any]] | None
+
+
+def find(islands: Islands = None, devices_per_island: int | None = None, hbm_bytes: int | None = None) -> Machine:
     """The devices for so many islands of so many devices each.
 
     Without numbers: an island for each TPU slice, or two islands that share the accelerators evenly;
     where there is only a CPU, two emulated islands of four.
 
     Raises:
-      StartError: a number is out of range, or JAX already runs with too few CPU devices.
+      StartError: a number is out of range, an island is not described as it must be, or JAX already runs with
+        too few CPU devices.
     """
-    for name, n in (("islands", islands), ("devices_per_island", devices_per_island)):
+    shapes = _shapes(islands)
+    count = len(shapes) if shapes else islands if isinstance(islands, int) else None
+    for name, n in (("islands", count), ("devices_per_island", devices_per_island), ("hbm_bytes", hbm_bytes)):
         if n is not None and n < 1:
             raise StartError(f"{name} is {n}; it is at least 1")
-    emulated = (islands or 2) * (devices_per_island or 4)
+    sizes = [math.prod(shape) for shape, _ in shapes]
+    emulated = sum(sizes) or (count or 2) * (devices_per_island or 4)
     _ask_for_cpu_devices(emulated)
     devices = jax.devices()
+    for _, chip in shapes:
+        if chip not in (None, devices[0].platform):
+            raise StartError(f"an island of {chip!r} was asked for; JAX runs on {devices[0].platform!r} here")
+    if devices[0].platform == "cpu" and len(devices) < emulated:
+        raise StartError(
+            f"{emulated} devices were asked for, JAX already runs with {len(devices)}; start pwlab before the "
+            f"first JAX call, or restart the kernel (or ask for {len(devices)} in all, "
+            f"such as pw.start(islands=1, devices_per_island={len(devices)}))"
+        )
+    if shapes:
+        flat = _around(devices, sum(sizes))
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        groups = [flat[a : a + n] for a, n in zip(starts, sizes, strict=True)]
+        return _machine(groups, hbm_bytes, [shape for shape, _ in shapes])
     if devices[0].platform == "cpu":
-        if len(devices) < emulated:
+        return _grouped(devices, count or 2, devices_per_island or 4, hbm_bytes)
+    return _real(devices, count, devices_per_island, hbm_bytes)
+
+
+def _shapes(islands: Islands) -> list[tuple[tuple[int, ...], str | None]]:
+    """(shape, chip) of each described island; empty where only a number was given."""
+    if islands is None or isinstance(islands, int):
+        return []
+    found: list[tuple[tuple[int, ...], str | None]] = []
+    for i, island in enumerate(islands):
+        unknown = set(island) - {"shape", "chip"}
+        shape = island.get("shape")
+        if unknown or not shape or any(not isinstance(n, int) or n < 1 for n in shape):
             raise StartError(
-                f"{emulated} devices were asked for, JAX already runs with {len(devices)}; start pwlab before the "
-                f"first JAX call, or restart the kernel (or ask for {len(devices)} in all, "
-                f"such as pw.start(islands=1, devices_per_island={len(devices)}))"
+                f"island {i} is described as {dict(island)}; describe it by its mesh, and by its chip if you like: "
+                '{"shape": (2, 4), "chip": "cpu"}'
             )
-        return _grouped(devices, islands or 2, devices_per_island or 4)
-    return _real(devices, islands, devices_per_island)
+        found.append((tuple(shape), island.get("chip")))
+    if not found:
+        raise StartError("islands is an empty list; describe at least one")
+    return found
 
 
 def _ask_for_cpu_devices(n: int) -> None:
@@ -75,30 +112,40 @@ def _ask_for_cpu_devices(n: int) -> None:
         jax.config.update("jax_num_cpu_devices", n)
 
 
-def _real(devices: list[Any], islands: int | None, per_island: int | None) -> Machine:
+def _real(devices: list[Any], islands: int | None, per_island: int | None, hbm_bytes: int | None = None) -> Machine:
     by_slice: dict[int, list[Any]] = {}
     for d in devices:
         by_slice.setdefault(getattr(d, "slice_index", 0) or 0, []).append(d)
     if len(by_slice) > 1 and islands in (None, len(by_slice)):
-        groups = [g[:per_island] for _, g in sorted(by_slice.items())]
-        return _machine(groups)
+        return _machine([g[:per_island] for _, g in sorted(by_slice.items())], hbm_bytes)
     count = islands or 2
-    return _grouped(devices, count, per_island or max(1, len(devices) // count))
+    return _grouped(devices, count, per_island or max(1, len(devices) // count), hbm_bytes)
 
 
-def _grouped(devices: list[Any], islands: int, per_island: int) -> Machine:
+def _grouped(devices: list[Any], islands: int, per_island: int, hbm_bytes: int | None = None) -> Machine:
     """``islands`` groups of ``per_island``, going round where there are fewer devices: those share a chip."""
-    wanted = islands * per_island
-    rounds = -(-wanted // len(devices))
-    flat = list(islice((d for _ in range(rounds) for d in devices), wanted))
-    return _machine([flat[i * per_island : (i + 1) * per_island] for i in range(islands)])
+    flat = _around(devices, islands * per_island)
+    return _machine([flat[i * per_island : (i + 1) * per_island] for i in range(islands)], hbm_bytes)
 
 
-def _machine(groups: list[list[Any]]) -> Machine:
+def _around(devices: list[Any], n: int) -> list[Any]:
+    return list(islice(cycle(devices), n))
+
+
+def _machine(groups: list[list[Any]], hbm_bytes: int | None = None, shapes: Sequence[tuple[int, ...]] = ()) -> Machine:
     specs: list[IslandSpec] = []
     flat: list[Any] = []
     for i, group in enumerate(groups):
         ids = tuple(DeviceId(len(flat) + k) for k in range(len(group)))
-        specs.append(IslandSpec(IslandId(i), f"island{i}", ids, group[0].platform))
+        shape = tuple(shapes[i]) if shapes else ()
+        chips = tuple(d.id for d in group)
+        memory = hbm_bytes if hbm_bytes is not None else _memory_of(group[0])
+        specs.append(IslandSpec(IslandId(i), f"island{i}", ids, group[0].platform, shape, memory, chips))
         flat += group
     return Machine(tuple(specs), tuple(flat))
+
+
+def _memory_of(device: Any) -> int | None:
+    """Bytes that JAX may take of a device, as the device itself says; None where it says nothing (a CPU)."""
+    stats = getattr(device, "memory_stats", lambda: None)()
+    return None if not stats else stats.get("bytes_limit")

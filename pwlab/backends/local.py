@@ -35,6 +35,7 @@ from ..events import (
     Instruction,
     IslandSpec,
     Launch,
+    Move,
     NodeBroke,
     NodeCompleted,
     NodeKind,
@@ -114,6 +115,8 @@ class LocalBackend:
                 self._host.submit(self._run_host, task)
             else:
                 self._queues[2 * instruction.island].put(task)
+        elif isinstance(instruction, Move):
+            self._move(instruction)
         elif isinstance(instruction, Free):
             for buffer_id in instruction.buffers:
                 buffer = self._buffers.pop(buffer_id, None)
@@ -122,6 +125,21 @@ class LocalBackend:
         else:
             self._abandon(instruction)
         return None
+
+    def _move(self, instruction: Move) -> None:
+        """Brings buffers to the devices to which their slice moved; all that was launched on them has ended."""
+        devices = self._devices(instruction.devices)
+        for buffer_id in instruction.buffers:
+            buffer = self._buffers.get(buffer_id)
+            if buffer is None or not isinstance(buffer.array, jax.Array):
+                continue
+            old = buffer.array.sharding
+            if buffer.spread and isinstance(old, NamedSharding):
+                mesh: Any = old.mesh
+                buffer.sharding = compiler.on_slice(old.spec, devices, mesh.axis_names, mesh.devices.shape)
+            else:
+                buffer.sharding = SingleDeviceSharding(devices[0])
+            buffer.array = jax.device_put(buffer.array, buffer.sharding)
 
     def close(self) -> None:
         self._closed = True

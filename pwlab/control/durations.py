@@ -41,10 +41,11 @@ class Durations:
     def of(self, key: str, devices: int) -> Duration:
         """The record of a computation; a new one if it is not known."""
         records = self._records
-        record = records.pop((key, devices), None)
-        if record is None:
-            record = Duration()
-            if len(records) >= self._keep:
-                del records[next(iter(records))]
+        record = records.get((key, devices))
+        if record is not None and len(records) < self._keep // 2:
+            return record  # there is room: who was used last does not matter yet
+        record = records.pop((key, devices), None) or Duration()
+        if len(records) >= self._keep:
+            del records[next(iter(records))]
         records[key, devices] = record
         return record

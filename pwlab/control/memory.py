@@ -29,7 +29,8 @@ Why nobody is stuck
     place in the picture again when it goes on.
 
 What it costs
-    Without limits, nothing.  Else the picture's highest point over all older nodes, a bound
+    Without limits, nothing; and next to nothing while all that is held and all that is
+    submitted fit at once, which two sums an island say.  Else the picture's highest point over all older nodes, a bound
     from above, is known to each node from its submission on (``crests``); a launch out of
     order adds what it takes (``Account.ahead``).  While the bound is below the capacity, a
     launch compares two numbers an account.  Where it is not, the picture is drawn anew
@@ -47,14 +48,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..events import IslandSpec
-from ..ids import DeviceId, NodeId
+from ..ids import DeviceId, IslandId, NodeId
 from .accounts import UNLIMITED, Account, sized
 from .clients import Client
 from .records import Node
 from .store import Buffer, Store
 
 #: The picture is drawn anew after one change for so many live nodes.
-_AMORTIZE = 64
+_AMORTIZE = 16
 
 
 class Memory:
@@ -69,7 +70,14 @@ class Memory:
         self._store = store
         self._nodes = nodes
         self._clients = clients
+        #: The accounts of each gang that there ever was.
+        self._gangs: dict[tuple[DeviceId, ...], tuple[Account, ...]] = {}
         self._chips: dict[int, Account] = {}
+        self._capacity: dict[IslandId, int] = {}
+        #: Bytes a device that nodes which are not launched will draw, in sum, on each island.
+        self._due: dict[IslandId, int] = {}
+        #: Some accounts are not those of one device: the sums say nothing.
+        self._entangled = False
         #: ``store.changes`` when the picture was drawn last.
         self._drawn_at = 0
         self._misaligned = False
@@ -82,6 +90,9 @@ class Memory:
     def join(self, island: IslandSpec) -> None:
         """Opens the accounts of an island's devices."""
         capacity = UNLIMITED if island.hbm_bytes is None else island.hbm_bytes
+        self._capacity[island.id] = capacity
+        self._due[island.id] = 0
+        self._entangled = self._entangled or bool(island.chips)
         for i, device in enumerate(island.devices):
             account = None
             if island.chips:
@@ -95,14 +106,23 @@ class Memory:
 
     def limit_changed(self) -> None:
         """A client's limit changed, or what a node draws on: what was planned holds no more."""
-        self.limited = self.limited or any(client.memory.limited for client in self._clients.values())
+        if any(client.memory.limited for client in self._clients.values()):
+            self.limited = self._entangled = True
         self._misaligned = True
+        self._due = dict.fromkeys(self._due, 0)
+        for node in self._nodes.values():
+            if not node.launched:
+                self._due[node.island] += node.draw
         self._store.changes += 1
 
     def settle(self, node: Node) -> None:
         """Tells a new node, or one that moved, what it draws on."""
-        node.accounts = tuple(self.devices[device] for device in node.devices)
+        accounts = self._gangs.get(node.devices)
+        if accounts is None:
+            accounts = self._gangs[node.devices] = tuple(self.devices[device] for device in node.devices)
+        node.accounts = accounts
         node.crests = ()
+        self._due[node.island] += node.draw
 
     def impossible(self, node: Node) -> str:
         """Why a node can never fit, with the sums; empty if it can."""
@@ -136,13 +156,16 @@ class Memory:
         return None
 
     def submitted(self, nodes: Iterable[Node]) -> None:
-        """Extends the picture by new nodes."""
+        """Extends the picture by new nodes, unless nobody needs one."""
         if self.limited and not self._misaligned:
-            self._draw(nodes, new=True)
+            if all(self._ample(island) for island in self._due):
+                self._misaligned = True
+            else:
+                self._draw(nodes, new=True)
 
     def grants(self, node: Node, idle: bool) -> bool:
         """Whether ``node`` may be launched now; ``idle``: nothing is in flight on its island."""
-        if not self.limited or not node.draw:
+        if not self.limited or not node.draw or self._ample(node.island):
             return True
         needs = self._needs(node)
         for account, need in needs.items():
@@ -162,10 +185,15 @@ class Memory:
 
     def launched(self, node: Node) -> None:
         """A node is about to be launched: what it takes out of order is counted against older ones."""
-        if self.limited and node.draw and not self._oldest(node):
+        self._due[node.island] -= node.draw
+        if self.limited and not self._misaligned and node.draw and not self._oldest(node):
             for account, need in self._needs(node).items():
                 if need > 0:
                     account.ahead += need
+
+    def dropped(self, node: Node) -> None:
+        """A node that was never launched has ended."""
+        self._due[node.island] -= node.draw
 
     def plan(self) -> None:
         """Draws the picture anew, from the present state."""
@@ -190,8 +218,16 @@ class Memory:
         for account, bytes in used.items():
             assert account.used == bytes, f"{account} counts {account.used}, not {bytes}"
             assert account.peak >= bytes
+        due = dict.fromkeys(self._due, 0)
+        for node in self._nodes.values():
+            due[node.island] += 0 if node.launched else node.draw
+        assert due == self._due, "what is due is miscounted"
         for device in self.devices.values():
             assert device.used <= device.capacity, f"{device} overflows"
+
+    def _ample(self, island: IslandId) -> bool:
+        """Whether all that is held and all that is due fit at once on every device."""
+        return not self._entangled and self._store.shares[island] + self._due[island] <= self._capacity[island]
 
     def _oldest(self, node: Node) -> bool:
         return node is next((n for n in self._nodes.values() if not n.launched and not n.held), None)

@@ -55,7 +55,7 @@ class Migration:
 
     def proceed(self, answer: Answer) -> None:
         """Moves every slice that has come to rest."""
-        for place in self._resources.moving:
+        for place in list(self._resources.moving.values()):
             if not place.flying:
                 self._move(place, answer)
 

@@ -59,7 +59,7 @@ def proportional(lanes: Iterable[Lane]) -> Lane:
 
 def priority(lanes: Iterable[Lane]) -> Lane:
     """The highest priority first, and what waited long before that."""
-    return min(lanes, key=lambda lane: (-lane.priority - lane.passed // AGEING, lane.order))
+    return min(lanes, key=lambda lane: (-lane.owner.priority - lane.passed // AGEING, lane.order))
 
 
 def shortest(lanes: Iterable[Lane]) -> Lane:

@@ -323,6 +323,7 @@ class Programs:
             node.place.flying -= 1
         else:
             node.client.queued -= 1
+            self._memory.dropped(node)
             self._serve(node.on_launch, answer)
         self._serve(node.on_end, answer)
         self._close(program, answer)

@@ -159,8 +159,10 @@ class Node:
         self.settle()
         #: Bytes that its outputs take on each of its devices.
         self.draw = 0
-        for output in spec.outputs:
-            self.draw += share_of(output, len(self.devices))
+        if not self.host:
+            devices = len(self.devices)
+            for output in spec.outputs:
+                self.draw += share_of(output, devices)
         #: What it draws on, one for each device; and for each that has a limit the highest point before it.
         self.accounts: tuple[Account, ...] = ()
         self.crests: tuple[tuple[Account, int], ...] = ()

@@ -44,6 +44,8 @@ class Resources:
     def __init__(self) -> None:
         self.islands: dict[IslandId, IslandSpec] = {}
         self.slices: dict[SliceId, Placement] = {}
+        #: The slices that shall move and have not yet.
+        self.moving: dict[SliceId, Placement] = {}
         #: Slices on each device.
         self.load: dict[DeviceId, int] = {}
 
@@ -120,6 +122,7 @@ class Resources:
             )
         self._book(target, 1)
         place.target = target
+        self.moving[place.slice] = place
         return place
 
     def arrive(self, place: Placement) -> None:
@@ -128,17 +131,14 @@ class Resources:
         assert target is not None
         self._book(place, -1)
         place.island, place.devices, place.target = target.island, target.devices, None
+        del self.moving[place.slice]
 
     def stay(self, place: Placement) -> None:
         """A slice does not move after all."""
         if place.target is not None:
             self._book(place.target, -1)
             place.target = None
-
-    @property
-    def moving(self) -> list[Placement]:
-        """The slices that shall move and have not yet."""
-        return [place for place in self.slices.values() if place.target is not None]
+            del self.moving[place.slice]
 
     def release(self, slice: SliceId) -> bool:
         """Forgets a slice; False if it was not mapped (it was refused, or given back before)."""
@@ -160,6 +160,8 @@ class Resources:
             assert set(place.devices) <= set(self.islands[place.island].devices), f"slice {slice} leaves its island"
             for device in (*place.devices, *(place.target.devices if place.target else ())):
                 load[device] += 1
+        moving = {slice: place for slice, place in self.slices.items() if place.target is not None}
+        assert moving == self.moving
         assert load == self.load, "the loads are miscounted"
 
     def _book(self, place: Placement, slices: int) -> None:

@@ -69,6 +69,8 @@ class Scheduler:
         self.steps = 0
         self._memory = memory
         self._changes = 0
+        #: Islands where a gang may wait for memory.
+        self._short: dict[IslandId, None] = {}
         self._hosts: list[tuple[int, Node]] = []
         self._held_hosts: dict[NodeId, Node] = {}
         #: Islands where a launch may have become possible; a dict for its order.
@@ -169,10 +171,10 @@ class Scheduler:
             self._held_hosts[node.id] = node
         if self._changes != self._memory.changes:
             self._changes = self._memory.changes
-            for island, queue in self.queues.items():
-                if queue.aside:
-                    queue.recall()
-                    self._stirred[island] = None
+            for island in self._short:
+                self.queues[island].recall()
+                self._stirred[island] = None
+            self._short.clear()
         while self._stirred:
             island = next(iter(self._stirred))
             queue = self.queues[island]
@@ -186,12 +188,17 @@ class Scheduler:
                     node.client.in_flight += 1
                     return node
                 queue.set_aside(node)
+                self._short[island] = None
             del self._stirred[island]
         return None
 
     def shown(self, queue: IslandQueue) -> list[Lane]:
         """The lanes that a policy may choose from."""
-        return [lane for lane in queue.lanes.values() if lane.tally.aside < LOOK_BEHIND and not lane.owner.full]
+        return [
+            lane
+            for lane in queue.lanes.values()
+            if lane.tally.aside < LOOK_BEHIND and (lane.owner.max_in_flight is None or not lane.owner.full)
+        ]
 
     def end(self, node: Node, seconds: float | None) -> None:
         """Gives the place of a launched node back; it took ``seconds``, or nobody knows."""
@@ -217,6 +224,7 @@ class Scheduler:
     def validate(self, nodes: Iterable[Node]) -> None:
         """Checks lanes and places against ``nodes``, all that have not ended."""
         nodes = list(nodes)
+        assert all(island in self._short for island, queue in self.queues.items() if queue.aside)
         resting = self.paused and not self.steps
         assert resting or not self._stirred, "an island was left with something to do"
         assert resting or not any(n.state is NodeState.QUEUED for _, n in self._hosts), "a host node was left behind"

@@ -120,6 +120,8 @@ class Store:
         #: Bytes that count now on each island, and the most that ever did.
         self.present: dict[IslandId, int] = {}
         self.peak: dict[IslandId, int] = {}
+        #: Bytes a device of what is held, in sum over the buffers of each island.
+        self.shares: dict[IslandId, int] = {}
         #: How often memory may have become free, or likely to.
         self.changes = 0
         #: For ``memory.py``: how often it has planned; the newest node that did not fit then; whether more
@@ -133,7 +135,7 @@ class Store:
 
     def join(self, island: IslandId) -> None:
         """Opens the account of a new island."""
-        self.present[island] = self.peak[island] = 0
+        self.present[island] = self.peak[island] = self.shares[island] = 0
 
     def write(self, node: Node) -> None:
         """Makes the buffers that ``node`` will write."""
@@ -180,6 +182,7 @@ class Store:
         draw = node.draw
         if draw:
             accounts = node.accounts
+            self.shares[island] += draw
             for account in accounts:
                 account.used += draw
                 if account.used > account.peak:
@@ -236,6 +239,8 @@ class Store:
             producer.settle()
             old, buffer.accounts = buffer.accounts, tuple(devices[device] for device in producer.devices)
             if buffer.held:
+                self.shares[before] -= buffer.share
+                self.shares[place.island] += buffer.share
                 self.present[before] -= buffer.held
                 self.present[place.island] += buffer.held
                 self.peak[place.island] = max(self.peak[place.island], self.present[place.island])
@@ -262,6 +267,7 @@ class Store:
         """Checks that nothing needless is kept, that no reader has ended, and recounts the bytes."""
         assert not self._dropped and not self._freed, "buffers were dropped and nobody was told"
         present = dict.fromkeys(self.present, 0)
+        shares = dict.fromkeys(self.present, 0)
         for id, buffer in self.buffers.items():
             producer = buffer.producer
             assert buffer.id == id
@@ -279,6 +285,8 @@ class Store:
             counts = producer.launched and not buffer.gone
             assert buffer.held == (buffer.bytes if counts else 0), f"buffer {id} is miscounted"
             present[producer.island] += buffer.held
+            shares[producer.island] += buffer.share if buffer.held else 0
+        assert shares == self.shares
         assert present == self.present, "the bytes are miscounted"
         assert all(self.peak[island] >= bytes for island, bytes in present.items())
 
@@ -305,6 +313,7 @@ class Store:
             for account in buffer.accounts:
                 account.used -= buffer.share
             buffer.owner.memory.used -= buffer.share * len(buffer.accounts)
+            self.shares[buffer.producer.island] -= buffer.share
             self.changes += 1
             if buffer.producer.plan != self.plans:
                 self.relieved = True

@@ -10,6 +10,7 @@ import contextvars
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -35,6 +36,9 @@ from .tensor import LazyTensor, Ref
 from .trace import RecordingTrace, active
 from .values import Values
 
+#: The client that this thread or task submits for; see :mod:`pwlab.clients`.
+client_name: ContextVar[str] = ContextVar("pwlab_client", default="main")
+
 #: How many programs ``pw.dump`` and ``%pw graph`` can look back to.
 _KEEP_PROGRAMS = 64
 #: Windows kept of one program.
@@ -44,9 +48,10 @@ _KEEP_WINDOWS = 4
 class ProgramRecord:
     """What the frontend remembers of a program: one run of a cell, or one call of a ``@pw.program``."""
 
-    def __init__(self, id: ProgramId, name: str, source: Source | None):
+    def __init__(self, id: ProgramId, name: str, source: Source | None, client: str = "main"):
         self.id = id
         self.name = name
+        self.client = client
         self.source = source
         #: (plan, positions of its calls, places) of the last windows, for ``pw.dump``.
         self.windows: list[tuple[Plan, list[int], Places]] = []
@@ -93,7 +98,7 @@ class Frontend:
         return recorder is not None and not recorder.over and _jax.current_trace() is not _jax.eval_trace
 
     def open_program(self, name: str, source: Source | None) -> ProgramRecord:
-        record = ProgramRecord(self._ids.program(), name, source)
+        record = ProgramRecord(self._ids.program(), name, source, client_name.get())
         self.programs[record.id] = record
         while len(self.programs) > _KEEP_PROGRAMS:
             # Not those that are being recorded or held back.
@@ -197,7 +202,8 @@ class Frontend:
         self._submitted += len(tasks)
         self._submitted_bytes += sum(task.nbytes for task in tasks)
         self.driver.submit(
-            NodesSubmitted(now(), program.id, program.name, tuple(specs), last, source=program.source), tasks
+            NodesSubmitted(now(), program.id, program.name, tuple(specs), last, program.client, source=program.source),
+            tasks,
         )
 
     @property
@@ -296,6 +302,7 @@ class Frontend:
                     moved,
                     link,
                     source,
+                    "" if step.computation is None else step.computation.label,
                 )
             )
 

@@ -63,7 +63,7 @@ class Values:
             raise BufferReleased(gone_text(tensor))
         buffer = self._settling(tensor)
         if buffer.ready:
-            return buffer.array
+            return self._taken(buffer)
         explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait", "jax.device_get")
         source = here()
         if self._recording() and not explicit:
@@ -104,6 +104,9 @@ class Values:
             raise self.error_of(failure)
         if self._driver.crash is not None and not buffer.ready:
             raise InternalError(self._driver.crash)
+        if buffer.array is None:
+            made = f", made at {buffer.source}," if buffer.source else ""
+            raise BufferReleased(f"this value{made} was freed when its client was closed; compute it again")
         return buffer.array
 
     def error_of(self, failure: Failure) -> Exception:

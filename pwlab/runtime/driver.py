@@ -92,14 +92,17 @@ class Driver:
 
     def call(self, event: Event, timeout: float = 30.0) -> Sequence[Fact]:
         """Handles an event and waits for the facts that follow at once from it."""
-        answer: Future[Sequence[Fact]] = Future()
-        self._inbox.put((event, answer))
-        return answer.result(timeout)
+        return self._ask(event, timeout)
 
     def look(self, question: Callable[[Any], R], timeout: float = 30.0) -> R:
         """Asks something of the controller on the thread that owns it; only to look, for status and tests."""
-        answer: Future[R] = Future()
-        self._inbox.put((question, answer))
+        return self._ask(question, timeout)
+
+    def _ask(self, item: Any, timeout: float) -> Any:
+        if self.closed:
+            raise SessionClosed("the session was stopped; start a new one with pw.start() or %pw start")
+        answer: Future[Any] = Future()
+        self._inbox.put((item, answer))
         return answer.result(timeout)
 
     def released(self, buffer: BufferId) -> None:

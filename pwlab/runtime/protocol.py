@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
+from itertools import count
 from typing import Any, Protocol
 
 from ..events import Event, Instruction, IslandSpec, NodeKind
@@ -22,7 +23,9 @@ class Computation:
       mesh_devices: the physical devices that a mesh of its own names, or None.
     """
 
-    __slots__ = ("donate", "executables", "fn", "in_avals", "key", "mesh_devices", "name")
+    __slots__ = ("donate", "executables", "fn", "in_avals", "key", "label", "mesh_devices", "name")
+
+    _count = count(1)
 
     def __init__(
         self,
@@ -35,6 +38,8 @@ class Computation:
     ):
         self.key = key
         self.name = name
+        #: Tells this computation from others of the same name, so that one run's duration foretells the next one's.
+        self.label = f"{name}#{next(self._count)}"
         self.fn = fn
         self.in_avals = tuple(in_avals)
         self.donate = donate

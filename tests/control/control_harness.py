@@ -82,6 +82,7 @@ class Lab:
         self.steps: int | None = None
         #: Where each buffer lies that takes memory, and its bytes on each device.
         self.moved: set[SliceId] = set()
+        self.moving: set[SliceId] = set()
         self.lying: dict[BufferId, tuple[tuple[DeviceId, ...], int]] = {}
 
     # --- what can be sent ---
@@ -89,6 +90,7 @@ class Lab:
     def send(self, event: Event) -> tuple[list[Instruction], list[Fact]]:
         instructions, facts = self.controller.handle(event)
         self.trace.append((event, instructions, facts))
+        self.moving = {fact.slice for fact in facts if isinstance(fact, SliceMapped) and fact.slice in self.slices}
         for fact in facts:
             self._saw(fact)
         for instruction in instructions:
@@ -303,7 +305,8 @@ class Lab:
             case Prepare(node, devices):
                 assert node not in self.launched, f"node {node} is launched already"
                 assert node not in self.asked or self.specs[node].slice in self.moved, "prepared twice"
-                self._on_its_slice(node, devices)
+                if self.specs[node].slice not in self.moving:  # in this event: for the old devices, then for the new
+                    self._on_its_slice(node, devices)
                 self.asked.add(node)
                 self.preparing.append(node)
             case Launch(node, island, devices):

@@ -148,11 +148,12 @@ def test_a_block_goes_to_the_island_where_it_loads_least():
         ),
         (
             {"devices": 4, "shape": (2, 2), "island": 1},
-            "slice 'big' asks for a block of shape (2, 2); island1 is (4,): a block of shape (2, 1) would fit on island1",
+            "slice 'big' asks for a block of shape (2, 2); island1 is (4,): a block of shape (2,) would fit on island1",
         ),
         (
             {"devices": 3, "shape": (2, 2)},
-            "slice 'big' asks for a block of shape (2, 2), which has 4 devices, and for 3 devices: leave one of them out",
+            "slice 'big' asks for a block of shape (2, 2), which has 4 devices, and for 3 devices: leave one of them "
+            "out",
         ),
         (
             {"devices": 4, "shape": (4, 0)},
@@ -275,7 +276,8 @@ def test_moves_that_cannot_be():
     lab.complete(other)
     notes = [fact.text for fact in lab.trace[-1][2] if isinstance(fact, Noted)]
     assert notes == [
-        "slice 's' stays on island0: 100 B of it would lie on device 2, which holds 50 B of 100 B: release 50 B there first"
+        "slice 's' stays on island0: 100 B of it would lie on device 2, which holds 50 B of 100 B: release 50 B there "
+        "first"
     ]
     lab.end()
 

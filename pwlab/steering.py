@@ -1,0 +1,164 @@
+"""Steering: the scheduler by hand, for lessons and for operators.
+
+Change the policy while programs run, stop the scheduler and let it make one step, suspend one client and let the
+others go on, move a slice to another island, and ask why something waits.  Every call is one event to the controller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .control import ClientUsage, MemoryUse, Policy, Why
+from .errors import UnknownName, nearest
+from .events import (
+    ClientCancelled,
+    Dispatch,
+    Paused,
+    ProgramCancelled,
+    Resumed,
+    ResumedEntity,
+    SettingsChanged,
+    SliceMoved,
+    Stepped,
+    Suspended,
+)
+from .ids import IslandId
+from .lazy import LazyTensor
+from .programs import Programs
+from .runtime import Driver
+from .runtime.clock import now
+from .slices import Slices
+
+
+class Steering:
+    """The controls of one session's scheduler."""
+
+    def __init__(self, driver: Driver, slices: Slices, programs: Programs):
+        self._driver = driver
+        self._slices = slices
+        self._programs = programs
+
+    # --- policies (Pathways §4.4) ---------------------------------------------------------------
+
+    @property
+    def policy(self) -> str:
+        """The scheduling policy: ``fifo``, ``proportional``, ``priority``, ``shortest``, or one of the user's own."""
+        return self._driver.look(lambda controller: controller.policy)
+
+    @policy.setter
+    def policy(self, name: str) -> None:
+        self._driver.call(SettingsChanged(now(), policy=name))
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of all policies."""
+        return self._driver.look(lambda controller: controller.policies)
+
+    def register_policy(self, name: str, policy: Policy) -> None:
+        """Adds a policy: a pure function from the lanes of the clients that could launch now to the one that shall.
+
+        Raises:
+          PolicyError: the name is empty or one of ours.
+        """
+        self._driver.look(lambda controller: controller.register(name, policy))
+
+    def dispatch(self, mode: Dispatch, max_in_flight: int) -> None:
+        """Sets how programs are dispatched (Pathways §4.5), and how many launches an island may have in flight."""
+        self._driver.call(SettingsChanged(now(), mode, max_in_flight))
+
+    # --- by hand ----------------------------------------------------------------------------------
+
+    @property
+    def paused(self) -> bool:
+        return self._driver.look(lambda controller: controller.paused)
+
+    def pause(self) -> None:
+        """Launches nothing more; what is launched ends."""
+        self._driver.call(Paused(now()))
+
+    def step(self, n: int = 1) -> None:
+        """Launches the next ``n`` nodes and pauses again."""
+        self._driver.call(Stepped(now(), n))
+
+    def resume(self, name: str | None = None) -> str:
+        """Ends the pause, or the suspension of one client, program or slice; tells which."""
+        if name is None:
+            self._driver.call(Resumed(now()))
+            return "all"
+        what, entity = self._entity(name)
+        self._driver.call(ResumedEntity(now(), **entity))
+        return what
+
+    def suspend(self, name: str) -> str:
+        """One client, program or slice launches nothing until it is resumed; all others go on.  Tells which.
+
+        Raises:
+          UnknownName: nothing is called so.
+        """
+        what, entity = self._entity(name)
+        self._driver.call(Suspended(now(), **entity))
+        return what
+
+    def cancel(self, program: str | None = None, client: str | None = None) -> None:
+        """Gives up a program, or all programs of a client: what has not been launched never will be.
+
+        Raises:
+          UnknownName: no such program or client.
+        """
+        if client is not None:
+            self._driver.call(ClientCancelled(now(), client))
+        if program is not None:
+            self._driver.call(ProgramCancelled(now(), self._programs.find(program).id))
+
+    def migrate(self, slice: Any, island: IslandId | None = None) -> None:
+        """Moves a slice to other devices between launches; its programs do not notice (Pathways §4.1).
+
+        Raises:
+          PlacementError: no island can take it.
+        """
+        self._driver.call(SliceMoved(now(), self._slices.find(slice).id, island))
+
+    def _entity(self, name: str) -> tuple[str, dict[str, Any]]:
+        """What a name means: a client, else a slice, else a program."""
+        clients = [usage.name for usage in self.clients()]
+        if name in clients:
+            return f"client {name}", {"client": name}
+        slices = {s.name: s.id for s in self._slices}
+        if name in slices:
+            return f"slice {name}", {"slice": slices[name]}
+        programs = self._programs.names()
+        if name in programs:
+            return f"program {name}", {"program": self._programs.find(name).id}
+        known = [*clients, *slices, *programs]
+        raise UnknownName(
+            f"no client, slice or program is called {name!r}{nearest(name, known) or '.'} There are: {', '.join(known)}"
+        )
+
+    # --- looking -------------------------------------------------------------------------------------
+
+    def why(self, what: Any) -> Why:
+        """Why a tensor or a program is not done yet, and the chain of reasons to the root.
+
+        Args:
+          what: a LazyTensor, or the name of a program.
+
+        Raises:
+          UnknownName: no such program.
+        """
+        if isinstance(what, LazyTensor):
+            ref = what._ref
+            if ref.window is not None:
+                ref.window.recorder.frontend.flush(ref.window)
+            what.check_usable()
+            buffer: Any = ref.buffer
+            return self._driver.look(lambda controller: controller.why(buffer=buffer.id))
+        record = self._programs.find(str(what))
+        return self._driver.look(lambda controller: controller.why(program=record.id))
+
+    def clients(self) -> tuple[ClientUsage, ...]:
+        """Settings and accounts of all open clients."""
+        return self._driver.look(lambda controller: controller.clients())
+
+    def memory(self) -> MemoryUse:
+        """Bytes on every device, and who holds them."""
+        return self._driver.look(lambda controller: controller.memory())
