@@ -234,5 +234,8 @@ def test_a_long_chain_is_told_without_recursion(lab):
     assert why == lab.controller.why(nodes[-1].id)
 
 
-def test_every_kind_was_shown():
+def test_every_kind_was_shown(request):
+    ran = {item.name for item in request.session.items if item.path == request.path}
+    if ran != {name for name in globals() if name.startswith("test_")}:
+        pytest.skip("only a part of this file is run")
     assert set(Kind) == SHOWN
