@@ -13,14 +13,19 @@ threads, each inside a ``with`` of its own.
 
 from __future__ import annotations
 
-from contextvars import Token
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from .control import ClientUsage
-from .errors import ClientError, nearest
+from .errors import ClientError, SessionClosed, nearest
 from .events import ClientCancelled, ClientClosed, ClientOpened
 from .lazy import client_name
 from .runtime.clock import now
 from .session import Session, session
+
+#: Who it was outside of each ``with client:`` that this thread or task is in; one client may be in several.
+_before: ContextVar[tuple[str, ...]] = ContextVar("pwlab_clients_before", default=())
 
 
 class Client:
@@ -48,16 +53,17 @@ class Client:
         self.name = name
         self.closed = False
         self._session: Session = session()
-        self._tokens: list[Token[str]] = []
         self._session.driver.call(ClientOpened(now(), name, share, priority, max_bytes, max_in_flight))
 
     def __enter__(self) -> Client:
         self._check()
-        self._tokens.append(client_name.set(self.name))
+        if self._session.closed:
+            raise SessionClosed(f"client {self.name!r} belongs to a session that was stopped; open it again")
+        _enter(self.name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        client_name.reset(self._tokens.pop())
+        _leave()
 
     def usage(self) -> ClientUsage:
         """Its settings and accounts: device-seconds, launches, bytes.
@@ -91,10 +97,38 @@ class Client:
     def __repr__(self) -> str:
         if self.closed:
             return f"Client({self.name!r}, closed)"
+        if self._session.closed:
+            return f"Client({self.name!r}, of a session that was stopped)"
         u = self.usage()
         return (
             f"Client({self.name!r}, share {u.share:g}, {u.launches:,} launches, {u.device_seconds:.3g} device-seconds)"
         )
+
+
+@contextmanager
+def acting_as(name: str) -> Iterator[None]:
+    """What is submitted in the block belongs to an open client; ``with client:`` by its name.
+
+    Raises:
+      ClientError: no client of that name is open; the nearest name is suggested.
+    """
+    client_usage(session(), name)
+    _enter(name)
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter(name: str) -> None:
+    _before.set((*_before.get(), client_name.get()))
+    client_name.set(name)
+
+
+def _leave() -> None:
+    *rest, before = _before.get() or ("main",)  # left in another context than it was entered in
+    client_name.set(before)
+    _before.set(tuple(rest))
 
 
 def client_usage(session: Session, name: str) -> ClientUsage:

@@ -6,8 +6,8 @@ It is one number.  It counts
   are futures whose values the backend awaits, so a launch is all that is needed;
 - each node that it comes ``after`` and that has not ended (ordered effects),
   however that ends: the order is kept, success is not asked for;
-- for each buffer donated to it, each earlier reader that has not been launched,
-  so that in the island's one order nobody reads what was overwritten.
+- for each buffer donated to it, each earlier reader that has not read it yet: in the island's one order a
+  launch is enough; a host function, or a launch on another island, reads at a time of its own, so it must have ended.
 
 All three point from a node to one submitted before it, so there is no circle.
 The number is counted down by what it counts: readers are found through their
@@ -52,13 +52,25 @@ def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store, memory: Memory)
         return
     for id in node.spec.donates:
         for reader in store.donate(id, node):
-            reader.on_launch.append(node)
+            if not still_reads(reader, node):
+                continue
+            (reader.on_launch if in_one_order(reader, node) else reader.on_end).append(node)
             node.missing += 1
     for id in node.spec.after:
         before = nodes.get(id)
         if before is not None:
             before.on_end.append(node)
             node.missing += 1
+
+
+def in_one_order(reader: Node, donor: Node) -> bool:
+    """Whether ``reader``, once launched, reads before ``donor`` can write, being launched later on the same island."""
+    return not reader.host and reader.island == donor.island
+
+
+def still_reads(reader: Node, donor: Node) -> bool:
+    """Whether ``donor`` must wait for an earlier reader, which has not ended, of what was donated to it."""
+    return reader is not donor and not (reader.launched and in_one_order(reader, donor))
 
 
 def recount(nodes: Iterable[Node], store: Store) -> Counter[NodeId]:

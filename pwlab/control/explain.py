@@ -14,6 +14,7 @@ from typing import Any
 from ..events import NodeKind, NodeState
 from ..ids import BufferId, NodeId, ProgramId
 from .accounts import Account
+from .edges import still_reads
 from .memory import Memory
 from .programs import Programs
 from .reasons import Kind, Reason, Why
@@ -113,7 +114,7 @@ class Explainer:
                 return _reason(Kind.ORDER, node, before), before
         for id in node.spec.donates:
             for reader in self._store.readers(id):
-                if reader is not node and not reader.launched and reader.order < node.order:
+                if still_reads(reader, node) and reader.order < node.order:
                     return _reason(Kind.DONATION, node, reader, buffer=id), reader
         return None
 

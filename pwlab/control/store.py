@@ -157,10 +157,10 @@ class Store:
         return buffer
 
     def donate(self, id: BufferId, node: Node) -> list[Node]:
-        """Gives a buffer that ``node`` reads away to it; returns the other readers not yet launched."""
+        """Gives a buffer that ``node`` reads away to it; returns the other readers, which have not ended."""
         buffer = self.buffers[id]
         buffer.donor = node
-        return [reader for reader in buffer.readers.values() if reader is not node and not reader.launched]
+        return [reader for reader in buffer.readers.values() if reader is not node]
 
     def readers(self, id: BufferId) -> ValuesView[Node]:
         """The nodes that read a buffer and have not ended."""

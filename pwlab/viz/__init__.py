@@ -27,6 +27,9 @@ from .tables import make_table as make_table
 from .tables import programs_table as programs_table
 from .tables import render as render
 from .tables import waits_table as waits_table
+from .tenancy import clients_table as clients_table
+from .tenancy import memory_tables as memory_tables
+from .tenancy import why_tree as why_tree
 from .tensor import lazy_html as lazy_html
 from .tensor import lazy_text as lazy_text
 from .text import TEXT_LIMIT as TEXT_LIMIT

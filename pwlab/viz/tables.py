@@ -8,6 +8,7 @@ cheap.  Names come from users, so a cell is a ``Text``, never rich's markup.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING
 
 from ..events import Fact, IslandSpec, NodeState, Waited
@@ -51,21 +52,40 @@ def islands_table(model: RunModel) -> Table:
 
 
 def _mesh(island: IslandSpec, mine: tuple[DeviceId, ...], cells: int = 16) -> Text:
-    """``■ ■ · ·``: which of the island's devices a slice has; many devices share a square."""
+    """``■ ■ · ·``: which of the island's devices a slice has, as the island's mesh lies where it has one.
+
+    A mesh of two axes is as many lines; of three, its planes stand side by side.  Of one that is too large for that,
+    and of a long row, many devices share a square.
+    """
     from rich.text import Text
 
-    text = Text()
-    each = max(1, -(-len(island.devices) // cells))
     have = set(mine)
-    for start in range(0, len(island.devices), each):
-        part = island.devices[start : start + each]
-        held = sum(device in have for device in part)
-        sign, style = ("■", "cyan") if held == len(part) else ("◧", "cyan") if held else ("·", "bright_black")
-        text.append(sign + " ", style)
+    text = Text()
+    shape = tuple(n for n in island.shape if n > 1)
+    if len(shape) in (2, 3) and shape[-2] <= 16 and prod(shape) // shape[-2] <= 2 * cells:
+        rows, across = shape[-2:]
+        for row in range(rows):
+            for plane in range(prod(shape[:-2])):
+                text.append("  " * (plane > 0))
+                start = (plane * rows + row) * across
+                _squares(text, have, [(device,) for device in island.devices[start : start + across]])
+            text.rstrip()
+            text.append("\n" * (row < rows - 1))
+        return text
+    each = max(1, -(-len(island.devices) // cells))
+    parts = [island.devices[start : start + each] for start in range(0, len(island.devices), each)]
+    _squares(text, have, parts)
     if each > 1:
         text.append(f"({each} each)", "bright_black")
     text.rstrip()
     return text
+
+
+def _squares(text: Text, have: set[DeviceId], parts: Iterable[tuple[DeviceId, ...]]) -> None:
+    for part in parts:
+        held = sum(device in have for device in part)
+        sign, style = ("■", "cyan") if held == len(part) else ("◧", "cyan") if held else ("·", "bright_black")
+        text.append(sign + " ", style)
 
 
 def programs_table(model: RunModel, most: int = 20) -> Table:
