@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from .backends.local import LocalBackend
 from .config import Config
 from .control import ClientUsage, Controller
 from .errors import PlacementError, StartError, UnknownName, nearest
-from .events import Dispatch, SliceMapped, SliceRefused, SliceReleased, SliceRequested
+from .events import Dispatch, Noted, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
 from .lazy import Frontend, RecordingTrace, install_hooks
 from .observe import FactRing
@@ -56,6 +57,8 @@ class Session:
         self.programs = Programs(self.frontend, self.slices, self.ring)
         self.steering = Steering(self.driver, self.slices, self.programs)
         self.ring.observe(self._remapped, SliceMapped)
+        self._notes: deque[str] = deque(maxlen=100)
+        self.ring.observe(self._noted, Noted)
         self._lock = threading.Lock()
         self._closers: list[Callable[[], None]] = []
         self.started = now()
@@ -88,6 +91,18 @@ class Session:
     def apply_settings(self) -> None:
         """Tells the controller the settings that are its own."""
         self.steering.dispatch(Dispatch(self.config.dispatch), max(1, self.config.max_in_flight))
+
+    def _noted(self, fact: Any) -> None:
+        self._notes.append(fact.text)
+
+    def take_notes(self) -> list[str]:
+        """What the scheduler had to tell since it was last asked: a policy that misbehaved, a slice that stayed."""
+        notes: list[str] = []
+        while self._notes:
+            note = self._notes.popleft()
+            if self.driver.crash is None or not note.startswith(self.driver.crash):  # that one is an error's text
+                notes.append(note)
+        return notes
 
     def _remapped(self, fact: Any) -> None:
         """A slice lies on other devices now (on the driver's thread)."""

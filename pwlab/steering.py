@@ -9,10 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from .control import ClientUsage, MemoryUse, Policy, Why
-from .errors import UnknownName, nearest
+from .errors import NotDispatched, UnknownName, nearest
 from .events import (
     ClientCancelled,
     Dispatch,
+    Fact,
+    NodeEnded,
+    NodeMoved,
+    NodeState,
     Paused,
     ProgramCancelled,
     Resumed,
@@ -76,9 +80,25 @@ class Steering:
         """Launches nothing more; what is launched ends."""
         self._driver.call(Paused(now()))
 
-    def step(self, n: int = 1) -> None:
-        """Launches the next ``n`` nodes and pauses again."""
-        self._driver.call(Stepped(now(), n))
+    def step(self, n: int = 1) -> tuple[str, ...]:
+        """Launches the next ``n`` nodes and pauses again; tells those that were launched at once.
+
+        Where fewer could be, the others follow as soon as they may.
+
+        Raises:
+          ValueError: less than one step.
+        """
+        if n < 1:
+            raise ValueError(f"a step is at least 1 launch, not {n}")
+        facts = self._driver.call(Stepped(now(), n))
+        launched = [f.node for f in facts if isinstance(f, NodeMoved) and f.state is NodeState.LAUNCHED]
+        with self._programs.recorder.reading() as (model, _):
+            nodes = [model.nodes[id] for id in launched if id in model.nodes]
+            return tuple(
+                f"{node.spec.name} of {program.name} (client {program.client})"
+                for node in nodes
+                if (program := model.programs.get(node.program)) is not None
+            )
 
     def resume(self, name: str | None = None) -> str:
         """Ends the pause, or the suspension of one client, program or slice; tells which."""
@@ -99,16 +119,25 @@ class Steering:
         self._driver.call(Suspended(now(), **entity))
         return what
 
-    def cancel(self, program: str | None = None, client: str | None = None) -> None:
+    def cancel(self, program: str | None = None, client: str | None = None) -> int:
         """Gives up a program, or all programs of a client: what has not been launched never will be.
+
+        Returns:
+          How many computations will not run: 0 where all had been launched or had ended.
 
         Raises:
           UnknownName: no such program or client.
+          NotDispatched: the program is held back.
         """
+        facts: list[Fact] = []
         if client is not None:
-            self._driver.call(ClientCancelled(now(), client))
+            facts += self._driver.call(ClientCancelled(now(), client))
         if program is not None:
-            self._driver.call(ProgramCancelled(now(), self._programs.find(program).id))
+            record = self._programs.find(program)
+            if record.held:
+                raise NotDispatched(f"program {record.name!r} is held back: `%pw reset {record.name}` drops it")
+            facts += self._driver.call(ProgramCancelled(now(), record.id))
+        return sum(isinstance(fact, NodeEnded) and fact.state is NodeState.CANCELLED for fact in facts)
 
     def migrate(self, slice: Any, island: IslandId | None = None) -> None:
         """Moves a slice to other devices between launches; its programs do not notice (Pathways §4.1).

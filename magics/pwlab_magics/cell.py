@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 import pwlab as pw
+from pwlab.clients import acting_as
 from pwlab.lazy import Scope
 from pwlab.specs import cutter, parse_spec
 
@@ -42,6 +44,7 @@ examples:
   %%pathways -b --timeout 60          wait at the end of the cell, at most a minute
   %%pathways -p train --defer         hold the cell back; `%pw run train` runs all that were held back under this name
   %%pathways --shard d                cut the arrays that the cell reads along their first axis, over all devices
+  %%pathways -c alice                 the program is a client's: it counts against her share and limits
   %%pathways --dry-run                show the program that the cell makes, run nothing
 
 `%pathways` on the first line does the same, and editors can still check the cell.
@@ -58,6 +61,7 @@ def make_parser() -> Parser:
         metavar="SPEC",
         help="cut arrays that the cell reads from outside, where they divide: d, None,d or P('d', None)",
     )
+    add("-c", "--client", metavar="NAME", help="whose the program is: a client opened with pw.Client(NAME, share=...)")
     add(
         "-p",
         "--program",
@@ -104,6 +108,7 @@ class PathwaysCell:
         self._args = args
         self._scope: Scope | None = None
         self._programs: Any = None
+        self._client = ExitStack()
         self._value: Any = None
         self._shows = False
         #: The innermost running cell (of ``%%capture`` and the like) when it began.
@@ -119,12 +124,18 @@ class PathwaysCell:
         try:
             where = session.slices.find(args.slice) if args.slice else None
             shard = cutter(parse_spec(args.shard), where or session.slices.default) if args.shard else None
+            if args.client:
+                self._client.enter_context(acting_as(args.client))
         except (pw.errors.PwlabError, ValueError) as error:
             raise UsageError(f"%%pathways: {error}") from None
         name = args.program or extension.program_name(frame)
         scope = session.programs.scope(name, where, frame, args.defer, args.dry_run)
         scope.shard = shard
-        scope.__enter__()
+        try:
+            scope.__enter__()
+        except BaseException:
+            self._client.close()
+            raise
         self._scope, self._programs = scope, session.programs
         self._shows = extension.shows and extension.is_cell(frame)
         running.append(self)
@@ -145,6 +156,8 @@ class PathwaysCell:
             except Exception:
                 if kind is None:  # else the cell's own error is what matters, and tensors tell theirs
                     raise
+            finally:
+                self._client.close()
         if kind is not None:
             if scope is not None and self._args.dry_run:
                 self._programs.show_and_drop(scope.program)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
+import sys
 from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -110,6 +111,8 @@ class Extension:
         session = running_session()
         if session is not None:
             tell_failures(session.programs.take_untold())
+            for note in session.take_notes():
+                print(f"pwlab: {note}", file=sys.stderr)
 
     # --- loading ---------------------------------------------------------------------------------
 

@@ -6,8 +6,7 @@ Each subcommand is one function here, which calls one public function of pwlab a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pwlab as pw
@@ -25,8 +24,10 @@ from pwlab.errors import (
 )
 from pwlab.session import running
 
+from .command import NO_SESSION, Command, in_session
 from .output import ProgressLine, in_notebook, show, show_both
 from .parsers import Parser, seconds
+from .steer import STEER
 
 if TYPE_CHECKING:
     from .extension import Extension
@@ -34,27 +35,17 @@ if TYPE_CHECKING:
 #: What may become of a program, raised as it is; every other error says that the command was misused.
 TELLS = (BufferReleased, ComputationFailed, InternalError, ProgramCancelledError, SessionClosed, WaitTimeout)
 
-NO_SESSION = "no session is running; `%pw start` starts one, and so does the first pathways cell"
-
 HELP = """\
 Starts and stops the session, shows what it does, and runs programs that were held back.
 
     %pw start --islands 2 --devices 4     islands of (emulated) TPUs
     %pw status                            what ran, what runs, how busy the islands are
     %pw graph                             the newest program as a picture
+    %pw timeline                          who ran what, where, when
+    %pw pause, %pw step, %pw why x        the scheduler by hand
     %pw auto on                           every cell from now on is a pathways cell
 
 `%pw COMMAND -h` tells more of a command; Tab completes commands, flags and names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One subcommand.  ``names`` says what its argument is a name of, for completion."""
-
-    run: Callable[[Extension, argparse.Namespace], Any]
-    about: str
-    more: Callable[[Parser], Any] = lambda parser: None
-    names: str = ""
 
 
 def make_parser() -> Parser:
@@ -181,6 +172,17 @@ def _graph(extension: Extension, args: argparse.Namespace) -> None:
             print(viz.graph_text(small))
 
 
+@in_session
+def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    chosen = [session.programs.find(name).id for name in args.names] or None
+    with session.programs.recorder.reading() as (model, _):
+        picture = viz.timeline(model, chosen, colour=args.colour)
+    if in_notebook(extension.shell):
+        show_both(viz.timeline_text(picture), viz.timeline_html(picture))
+    else:
+        print(viz.timeline_text(picture))
+
+
 # --- programs ---------------------------------------------------------------------------------------
 
 
@@ -251,6 +253,13 @@ def _graph_args(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="all programs in one picture")
 
 
+def _timeline_args(parser: Parser) -> None:
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs; all that ran if none is given")
+    parser.add_argument(
+        "--colour", "--color", choices=("computation", "client"), default="computation", help="what colours stand for"
+    )
+
+
 def _name_args(parser: Parser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program; all if not given")
 
@@ -267,6 +276,9 @@ COMMANDS: dict[str, Command] = {
     "islands": Command(_islands, "shows islands and the slices on them"),
     "slices": Command(_islands, "shows slices and the devices that they have"),
     "graph": Command(_graph, "shows a program as a picture; as text in a terminal", _graph_args, "programs"),
+    "timeline": Command(
+        _timeline, "shows who ran what, where, when; as text in a terminal", _timeline_args, "programs"
+    ),
     "run": Command(_run, "dispatches a program that --defer held back", _run_args, "held"),
     "wait": Command(_wait, "waits until a program has ended, or all", _wait_args, "programs"),
     "result": Command(_result, "gives the value of a program's last expression", _result_args, "programs"),
@@ -278,4 +290,5 @@ COMMANDS: dict[str, Command] = {
         _name_args,
         "programs",
     ),
+    **STEER,
 }

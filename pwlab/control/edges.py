@@ -6,8 +6,8 @@ It is one number.  It counts
   are futures whose values the backend awaits, so a launch is all that is needed;
 - each node that it comes ``after`` and that has not ended (ordered effects),
   however that ends: the order is kept, success is not asked for;
-- for each buffer donated to it, each earlier reader that has not read it yet: in the island's one order a
-  launch is enough; a host function, or a launch on another island, reads at a time of its own, so it must have ended.
+- for each buffer donated to it, each earlier reader that has not read it yet: in the one order of its slice a
+  launch is enough; a host function, or a launch on another slice, reads at a time of its own, so it must have ended.
 
 All three point from a node to one submitted before it, so there is no circle.
 The number is counted down by what it counts: readers are found through their
@@ -64,8 +64,11 @@ def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store, memory: Memory)
 
 
 def in_one_order(reader: Node, donor: Node) -> bool:
-    """Whether ``reader``, once launched, reads before ``donor`` can write, being launched later on the same island."""
-    return not reader.host and reader.island == donor.island
+    """Whether ``reader``, once launched, reads before ``donor`` can write, being launched later on the same slice.
+
+    Two slices of one island are in one order too, until one of them moves.
+    """
+    return not reader.host and reader.spec.slice == donor.spec.slice
 
 
 def still_reads(reader: Node, donor: Node) -> bool:

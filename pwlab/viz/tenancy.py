@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 #: Characters of a bar.
-BAR = 12
+BAR = 8
 #: Rows of one island that differ in what they hold.
 MOST_ROWS = 16
 #: Reasons of a chain that are shown: so many from its beginning, so many before its root.
@@ -42,28 +42,21 @@ def clients_table(clients: Sequence[ClientUsage], policy: str = "") -> Table:
 
     Both are parts of a whole: of the clients that launched something or have something queued.
     """
-    table = make_table(
-        "client", "asked", "", "got", "", ">device time", ">launches", ">in flight", ">queued", ">waited", ">memory", ""
-    )
+    table = make_table("client", "asked", "got", ">device time", ">launches", ">waited", ">memory", "now")
+    table.columns[-1].no_wrap = False
     active = [c for c in clients if c.launches or c.queued]
     shares = sum(c.share for c in active)
     seconds = sum(c.device_seconds for c in active)
     for c in clients:
-        asked = c.share / shares if c in active else 0.0
-        got = c.device_seconds / seconds if seconds else 0.0
         table.add_row(
             name_cell(c.name, 16),
-            bar(asked, cells=BAR, colour="bright_black"),
-            percent(asked) if c in active else dim(f"share {c.share:g}"),
-            bar(got, cells=BAR),
-            percent(got) if c in active else dim("–"),
+            _part(c.share / shares, "bright_black") if c in active else dim(f"share {c.share:g}"),
+            _part(c.device_seconds / seconds, "bright_blue") if seconds and c in active else dim("–"),
             seconds_text(c.device_seconds) if c.device_seconds else dim("–"),
             f"{c.launches:,}",
-            f"{c.in_flight:,}",
-            f"{c.queued:,}",
             seconds_text(c.waited) if c.waited else dim("–"),
             bytes_text(c.bytes),
-            _settings(c),
+            _now(c),
         )
     if policy:
         note = "" if policy == "proportional" else ", which does not look at shares"
@@ -71,19 +64,27 @@ def clients_table(clients: Sequence[ClientUsage], policy: str = "") -> Table:
     return table
 
 
-def _settings(client: ClientUsage) -> Text:
+def _part(share: float, colour: str) -> Text:
+    return bar(share, cells=BAR, colour=colour).append(f" {percent(share):>4}")
+
+
+def _now(client: ClientUsage) -> Text:
+    """What it has under way, and its settings that are not the usual ones."""
     from rich.text import Text
 
-    if client.suspended:
-        return Text("suspended", "yellow")
     said: list[str] = []
+    if client.in_flight:
+        said.append(f"{client.in_flight:,} in flight")
+    if client.queued:
+        said.append(f"{client.queued:,} queued")
     if client.priority:
         said.append(f"priority {client.priority}")
     if client.max_in_flight is not None:
         said.append(f"at most {client.max_in_flight} in flight")
     if client.max_bytes is not None:
         said.append(f"at most {bytes_text(client.max_bytes)}")
-    return dim(", ".join(said))
+    text = Text("suspended" if client.suspended else "", "yellow")
+    return text.append((", " if said and text else "") + ", ".join(said), "bright_black")
 
 
 def memory_tables(use: MemoryUse, islands: Mapping[IslandId, str] | None = None, most: int = 10) -> Group:

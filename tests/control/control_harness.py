@@ -300,6 +300,13 @@ class Lab:
 
     # --- what every answer must keep to ---
 
+    def _has_read(self, reader: NodeSpec, donor: NodeSpec) -> bool:
+        """Whether an earlier reader can no longer meet what the launch of ``donor`` overwrites."""
+        if reader.id in self.ended:
+            return True
+        here = reader.kind is not NodeKind.HOST and reader.slice == donor.slice
+        return here and reader.id in self.launched
+
     def _told(self, instruction: Instruction) -> None:
         match instruction:
             case Prepare(node, devices):
@@ -321,7 +328,7 @@ class Lab:
                     assert made_by is None or made_by in self.launched, "launched before its producer"
                 assert all(other in self.ended for other in spec.after), "launched before its turn"
                 assert all(
-                    other.id in self.launched or other.id in self.ended
+                    self._has_read(other, spec)
                     for buffer in spec.donates
                     for other in self.specs.values()
                     if buffer in other.inputs and other.id < node

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from control_harness import Lab
 
-from pwlab.events import Abandon, BuffersFreed, Free, Launch, NodeState
+from pwlab.events import Abandon, BuffersFreed, Free, Launch, NodeKind, NodeState
 from pwlab.ids import BufferId, IslandId, Source
 
 ISLAND = IslandId(0)
@@ -203,4 +204,38 @@ def test_a_buffer_comes_back_only_from_a_taker_that_was_never_launched(lab, laun
     lab.submit(late)
     lab.drain()
     assert lab.state(late) is (NodeState.FAILED if launched else NodeState.DONE)
+    lab.end()
+
+
+@pytest.mark.parametrize(
+    ("reader", "waits_for_end"),
+    [
+        ({}, False),  # the same island launches in one order
+        ({"slice": 2}, True),
+        ({"kind": NodeKind.HOST}, True),
+        ({"kind": NodeKind.TRANSFER, "slice": 2}, True),
+    ],
+    ids=["same island", "other island", "host", "transfer to another island"],
+)
+@pytest.mark.parametrize("launched_before", [False, True])
+def test_a_donor_waits_until_earlier_readers_have_read(reader, waits_for_end, launched_before):
+    lab = Lab()
+    for island in (lab.island(), lab.island()):
+        lab.slice(1, island)
+    x = lab.node("x")
+    lab.run(x)
+    reads = lab.node("reads", x, **reader)
+    takes = lab.node("takes", x, donates=(x,))
+    if launched_before:
+        lab.submit(reads)
+        lab.prepare(reads)
+        lab.submit(takes)
+        lab.prepare(takes)
+    else:
+        lab.submit(reads, takes)
+        lab.prepare(takes, reads)
+    assert (takes.id in lab.launched) is not waits_for_end
+    lab.complete(reads)
+    assert takes.id in lab.launched
+    lab.drain()
     lab.end()

@@ -60,7 +60,7 @@ def told(facts: list[Fact], batches: list[int]) -> dict:
         first += size
     given = json.dumps({"messages": messages, "strings": encoder.strings.all, "origin": facts[0].time})
     done = subprocess.run(
-        [NODE or "node", JS / "test" / "told.mjs"], input=given, capture_output=True, text=True, timeout=60
+        [NODE or "node", JS / "check" / "told.mjs"], input=given, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -92,7 +92,7 @@ def test_facts_that_come_twice_count_once() -> None:
     messages = [{"header": c.header, "data": base64.b64encode(c.data).decode()} for c in parts]
     given = json.dumps({"messages": messages, "strings": encoder.strings.all, "origin": 0.0})
     done = subprocess.run(
-        [NODE or "node", JS / "test" / "told.mjs"], input=given, capture_output=True, text=True, timeout=60
+        [NODE or "node", JS / "check" / "told.mjs"], input=given, capture_output=True, text=True, timeout=60
     )
     page = json.loads(done.stdout)
     assert len(page["nodes"]) == 60

@@ -36,14 +36,16 @@ def test_the_layout_is_that_of_python() -> None:
     cases = [graph(seed, count) for seed in range(40) for count in (0, 1, 5, 40, 150)]
     given = json.dumps([(items, edges, widths, gaps) for items, edges, widths, gaps in cases])
     done = subprocess.run(
-        [NODE or "node", JS / "test" / "place.mjs"], input=given, capture_output=True, text=True, timeout=60
+        [NODE or "node", JS / "check" / "place.mjs"], input=given, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     for case, theirs in zip(cases, json.loads(done.stdout), strict=True):
         ours = place(*case)
         near = {"abs": 1e-6, "rel": 0}
         assert [x for at in theirs["at"] for x in at] == pytest.approx([x for at in ours.at for x in at], **near)
-        assert [x for lane in theirs["lanes"] for x in lane] == pytest.approx([x for a in ours.lanes for x in a], **near)
+        assert [x for lane in theirs["lanes"] for x in lane] == pytest.approx(
+            [x for a in ours.lanes for x in a], **near
+        )
         assert (theirs["width"], theirs["height"]) == pytest.approx((ours.width, ours.height), **near)
         for path, edge in zip(theirs["paths"], case[1], strict=True):
             assert [x for p in path for x in p] == pytest.approx([x for p in ours.paths[edge] for x in p], **near)

@@ -59,13 +59,12 @@ class Strings:
         self._at = {"": 0}
 
     def __call__(self, text: str) -> int:
-        found = self._at.get(text)
-        if found is not None:
-            return found
-        short = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-        short = short.encode("utf-8", "replace").decode()  # half a surrogate pair is no text for JSON
-        number = self._at[text if len(text) <= LONGEST else short] = len(self.all)
-        self.all.append(short)
+        if len(text) > LONGEST:
+            text = text[: LONGEST - 1] + "…"
+        number = self._at.get(text)
+        if number is None:
+            number = self._at[text] = len(self.all)
+            self.all.append(text.encode("utf-8", "replace").decode())  # half a surrogate pair is no text for JSON
         return number
 
 

@@ -56,7 +56,7 @@ function run() {
 
 test("numbers and names are written as in Python", () => {
   assert.deepEqual([0, 5e-5, 0.00123, 0.0456, 0.789, 1.2, 34, 125, 7300].map(secondsText),
-    ["0 ms", "50 µs", "1.23 ms", "45.6 ms", "789 ms", "1.20 s", "34.0 s", "2 min 05 s", "2 h 02 min"]);
+    ["0 ms", "50 µs", "1.23 ms", "45.6 ms", "789 ms", "1.20 s", "34.0 s", "2 min 05 s", "2 h 01 min"]);
   assert.deepEqual([12, 4096, 5 << 20].map(bytesText), ["12 B", "4.0 KB", "5.0 MB"]);
   assert.deepEqual([0, 0.001, 0.42, 0.999, 1].map(percent), ["0%", "<1%", "42%", ">99%", "100%"]);
   assert.equal(rangesText([3, 0, 1, 2, 8]), "0–3, 8");
