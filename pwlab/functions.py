@@ -131,8 +131,21 @@ def pmap(
     """
     options: dict[str, Any] = {} if axis_name is None else {"axis_name": axis_name}
     mapped = jax.vmap(f, in_axes=in_axes, out_axes=out_axes, **options)
-    mapped.__name__ = label = getattr(f, "__name__", "pmap")
-    jitted = jax.jit(mapped)
+    label = getattr(f, "__name__", "pmap")
+
+    mapped.__name__ = label
+    anywhere = jax.jit(mapped)
+
+    @functools.cache
+    def in_place(mesh: Any, axis: int) -> Callable[..., Any]:
+        """``mapped`` with its results one element a device, wherever XLA would rather have them."""
+        sharding = jax.sharding.NamedSharding(mesh, _cut(axis))
+
+        @functools.wraps(f)  # so that the computation counts as the user's, under its name
+        def run(*args: Any) -> Any:
+            return jax.tree.map(lambda y: jax.lax.with_sharding_constraint(y, sharding), mapped(*args))
+
+        return jax.jit(run)
 
     @functools.wraps(f)
     def call(*args: Any) -> Any:
@@ -150,7 +163,9 @@ def pmap(
                     f"{label} is mapped over {len(where)} devices of slice {where.name!r}, its argument has "
                     f"{size} elements along axis {axis} ({x.dtype}{list(x.shape)}): give one a device"
                 )
-            return _shard(s, x, jax.sharding.PartitionSpec(*([None] * axis), "d"), where)
+            if isinstance(x, LazyTensor) and x._ref.laid == (where.id, axis):
+                return x  # as an earlier pmap left it
+            return _shard(s, x, _cut(axis), where)
 
         with one_call(s.frontend, label), _on(where):
             placed = [
@@ -159,9 +174,20 @@ def pmap(
                 else place(axis, arg)
                 for axis, arg in zip(axes, args, strict=True)
             ]
-            return jitted(*placed)
+            if not isinstance(out_axes, int) or s.machine.shared:
+                return anywhere(*placed)
+            results = in_place(where.mesh("d"), out_axes)(*placed)
+            for leaf in jax.tree.leaves(results):
+                if isinstance(leaf, LazyTensor):
+                    leaf._ref.laid = (where.id, out_axes)
+            return results
 
     return call
+
+
+def _cut(axis: int) -> jax.sharding.PartitionSpec:
+    """One element a device along ``axis``."""
+    return jax.sharding.PartitionSpec(*([None] * axis), "d")
 
 
 def host(fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str | None = None) -> Callable[..., Any]:

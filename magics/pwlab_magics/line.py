@@ -72,7 +72,7 @@ def flags_of(command: str) -> list[str]:
 
 
 def _start(extension: Extension, args: argparse.Namespace) -> None:
-    print(pw.start(args.islands, args.devices, args.backend or "local", **_settings(args.settings)))
+    print(pw.start(args.islands, args.devices, args.backend or "local", args.hbm_bytes, **_settings(args.settings)))
 
 
 def _stop(extension: Extension, args: argparse.Namespace) -> None:
@@ -106,6 +106,7 @@ def _settings(words: list[str]) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals:
             raise ValueError(f"a setting is written NAME=VALUE, not {word!r}{nearest(name, known)}")
+        Config().set(name.replace("-", "_"), value)  # whether it is one
         found[name.replace("-", "_")] = value
     return found
 
@@ -219,6 +220,9 @@ def _result(extension: Extension, args: argparse.Namespace) -> Any:
 def _start_args(parser: Parser) -> None:
     parser.add_argument("--islands", type=int, metavar="N", help="how many islands; two of emulated TPUs if not given")
     parser.add_argument("--devices", type=int, metavar="N", help="devices of each island")
+    parser.add_argument(
+        "--hbm-bytes", type=int, metavar="N", help="memory of a device; its own, or no limit, if not given"
+    )
     parser.add_argument("--backend", metavar="NAME", help="local (the default): the JAX devices of this process")
     _config_args(parser)
 

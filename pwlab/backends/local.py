@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
-from ..errors import InternalError
+from ..errors import BufferReleased, InternalError
 from ..events import (
     Abandon,
     Event,
@@ -170,7 +170,7 @@ class LocalBackend:
         except Exception as error:  # of this node alone: what the driver's thread raises stops the session
             return self._broke(task, error)
         self._to_compile += 1
-        self._compiling.put(task)
+        self._compiling.put((task, task.devices))
         return None
 
     def _prepared(self, task: Task) -> bool:
@@ -207,22 +207,27 @@ class LocalBackend:
         return SingleDeviceSharding(task.devices[0])
 
     def _compile_loop(self, inbox: SimpleQueue[Any]) -> None:
-        while (task := inbox.get()) is not None:
+        while (item := inbox.get()) is not None:
+            task, devices = item
             took = 0.0
             try:
-                if not self._prepared(task):
-                    began = now()
-                    compiler.make(task, task.devices)
-                    took = now() - began
-                    self.compilations += 1
-                    if not self._prepared(task):
+                # Its slice may move meanwhile; then it comes again with new devices, and what is answered here says
+                # only that this time is over.
+                while task.devices is devices and not self._prepared(task):
+                    if took and task.devices is devices:
                         raise InternalError(f"{task.name} was compiled and is not found")
+                    before = list(map(compiler.sharding_of, task.inputs))
+                    began = now()
+                    compiler.make(task, devices)
+                    self.compilations += 1
+                    if before == list(map(compiler.sharding_of, task.inputs)):
+                        took = now() - began
                 event: Event = NodePrepared(now(), task.node, took)
             except Exception as error:
                 event = self._broke(task, error)
             self._compiled += 1
             self._post(event)
-            del task  # an idle thread keeps nothing alive
+            del item, task  # an idle thread keeps nothing alive
 
     # --- launching ------------------------------------------------------------------------------
 
@@ -281,9 +286,14 @@ class LocalBackend:
         if not isinstance(value, Buffer):
             return value
         if value.array is None:
-            self._launched.wait_for(lambda: value.array is not None or value.failure is not None or self._closed)
+            self._launched.wait_for(
+                lambda: value.array is not None or value.failure is not None or value.ready or self._closed
+            )
         array = value.array
         if array is None:
+            if value.ready and not self._closed:  # it was there; it went with its client, which is closed
+                made = f", made at {value.source}," if value.source else ""
+                raise BufferReleased(f"a value that it reads{made} was freed when its client was closed")
             raise _InputFailed
         return array
 

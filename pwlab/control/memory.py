@@ -13,12 +13,13 @@ The rule
     2. every older node that is not launched would, in that picture, still fit beside them.
 
 Why nobody is stuck
-    Say of a node that it is *sound* if it fits in the picture that starts from the present
-    state.  In the picture all older nodes have ended, while what younger ones have been
-    given is still there.  By 2 no launch makes an older sound node unsound, nor does a
-    submission, for it comes last; an end, a failure or a release only gives back.  Now take
-    the oldest sound node that is not launched.  It waits for older nodes only, and these are
-    launched, so they end (``scheduler.py``).  Then the present is the picture at its
+    Say of a node that it is *sound* if it, and all that it waits for, fits in the picture that
+    starts from the present state.  In the picture all older nodes have ended, while what
+    younger ones have been given is still there.  By 2 no launch makes an older sound node
+    unsound, nor does a submission, for it comes last; an end, a failure or a release only
+    gives back.  Now take the oldest sound node that is not launched.  It waits for older
+    nodes only, for their launch or for their end (``edges.py``); these are sound too, hence
+    launched, and so they end (``scheduler.py``).  Then the present is the picture at its
     place: it fits, nothing older is sound and waits, so both conditions hold, and it goes.
     By induction all sound nodes do.  It does not starve either: what younger nodes took was
     counted against its room from the moment of their launch.

@@ -12,8 +12,8 @@ the memory over.  Memory counts from the launch of the producer, for that is
 when a device allocates it.
 
 Donation belongs to the order of submission, as in the program that the user
-wrote: the donating node waits for the launch of all earlier readers, and every
-later reader fails at once.  If the donating node ends without having been
+wrote: the donating node waits until all earlier readers have read it (``edges.py``),
+and every later reader fails at once.  If the donating node ends without having been
 launched, nothing happened to the buffer, and later readers may have it again.
 
 While the client holds a buffer that was donated, or that will never exist, its

@@ -31,7 +31,7 @@ class Ref:
     the buffer; nothing else holds a Ref strongly.
     """
 
-    __slots__ = ("__weakref__", "at", "buffer", "gone", "index", "places", "window")
+    __slots__ = ("__weakref__", "at", "buffer", "gone", "index", "laid", "places", "window")
 
     def __init__(self, window: Any, index: int, places: Any, at: int):
         #: The open window that will compute it; None once it was dispatched.
@@ -41,6 +41,8 @@ class Ref:
         self.at = at
         #: The runtime's buffer, once dispatched.
         self.buffer: Any = None
+        #: (slice, axis) if ``pmap`` left it with one element a device along that axis.
+        self.laid: Any = None
         #: Why it can no longer be used: released, or donated; empty while it can.
         self.gone = ""
 

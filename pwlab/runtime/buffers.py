@@ -11,6 +11,7 @@ more than most computations.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +43,13 @@ class Failure:
 class Signal:
     """Tells waiting threads that some buffer changed; costs nothing while nobody waits."""
 
-    __slots__ = ("_condition", "_waiting")
+    __slots__ = ("_condition", "_waiting", "pulse")
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._waiting = 0
+        #: Called every moment on the thread that waits; views that only the main thread can serve use it (Colab).
+        self.pulse: Callable[[], None] | None = None
 
     def notify(self) -> None:
         if self._waiting:
@@ -70,6 +73,8 @@ class Signal:
                     if left <= 0:
                         return False
                     self._condition.wait(left)
+                    if self.pulse is not None:
+                        self.pulse()
                 return True
             finally:
                 self._waiting -= 1

@@ -101,7 +101,7 @@ def test_two_islands_share_a_chip() -> None:
         "from pwlab.backends import devices\n"
         "one = jax.devices()[:1]\n"
         "module = sys.modules['pwlab.session']\n"
-        "module.find = lambda islands, per: devices._grouped(one, 2, 4)\n"
+        "module.find = lambda *_: devices._grouped(one, 2, 4)\n"
         "session = pw.start()\n"
         "assert session.machine.shared\n"
         "add = pw.make_virtual_device_set().add_slice\n"

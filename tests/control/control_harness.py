@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from pwlab.control import Controller
+from pwlab.control.scheduler import LOOK_BEHIND
 from pwlab.events import (
     Abandon,
     BuffersFreed,
@@ -72,9 +73,10 @@ class Lab:
         self.asked: set[NodeId] = set()
         self.dropped: Counter[BufferId] = Counter()
         self.freed: Counter[BufferId] = Counter()
-        #: The client of each node, what clients may have, and what is held back by hand.
+        #: The client of each node, by name and, as names are used again, which of that name it is; what clients may
+        #: have; and what is held back by hand.
         self.owner: dict[NodeId, str] = {}
-        self.client_of: dict[NodeId, int] = {}
+        self.client_of: dict[NodeId, tuple[str, int]] = {}
         self.generation: Counter[str] = Counter()
         self.program_of: dict[NodeId, ProgramId] = {}
         self.client_limits: dict[str, tuple[int | None, int | None]] = {}
@@ -165,7 +167,7 @@ class Lab:
         for spec in nodes:
             self.specs[spec.id] = spec
             self.owner[spec.id] = rest.get("client", "main")
-            self.client_of.setdefault(spec.id, self.generation[self.owner[spec.id]])
+            self.client_of[spec.id] = self.owner[spec.id], self.generation[self.owner[spec.id]]
             self.program_of[spec.id] = program
             self.producer.update((output.buffer, spec.id) for output in spec.outputs)
             if holds:
@@ -279,6 +281,11 @@ class Lab:
         """All instructions of a kind, in order."""
         return [i for _, instructions, _ in self.trace for i in instructions if isinstance(i, kind)]
 
+    def gang(self, spec: NodeSpec) -> tuple[DeviceId, ...]:
+        """The devices on which a node is to run."""
+        whole = self.slices[spec.slice].devices
+        return () if spec.kind is NodeKind.HOST else whole if spec.spread else whole[:1]
+
     def inputs_ended(self, node: NodeId) -> bool:
         return all(self.producer[buffer] in self.ended for buffer in self.specs[node].inputs if buffer in self.producer)
 
@@ -298,6 +305,41 @@ class Lab:
         assert self.dropped.keys() == self.freed.keys()
         assert self.dropped.keys() >= self.producer.keys()
 
+    # --- what must hold when all is at rest ---
+
+    def check_who_is_left(self) -> None:
+        """All is at rest: who could go, and is among the first of its client, has no memory, by our own count."""
+        limits = {device: island.hbm_bytes for island in self.islands.values() for device in island.devices}
+        used: Counter[DeviceId] = Counter()
+        mine: Counter[tuple[str, int]] = Counter()
+        for buffer, (devices, bytes) in self.lying.items():
+            mine[self.client_of[self.producer[buffer]]] += bytes * len(devices)
+            for device in devices:
+                used[device] += bytes
+        tried: Counter[str] = Counter()
+        for id, spec in self.specs.items():
+            if id in self.ended:
+                continue
+            if not self.inputs_ended(id) or any(n not in self.ended for n in spec.after):
+                continue
+            if not self._may_overwrite(spec):
+                continue
+            tried[self.owner[id]] += 1
+            if tried[self.owner[id]] > LOOK_BEHIND:
+                continue
+            devices = self.gang(spec)
+            gets, given = share(spec.outputs[0], devices), [self.lying.get(b, ((), 0)) for b in spec.donates]
+            needs = {device: gets - sum(b for where, b in given if device in where) for device in devices}
+            short = any(n > 0 and used[d] + n > limits[d] for d, n in needs.items() if limits[d] is not None)
+            _, most = self.client_limits.get(self.owner[id], (None, None))
+            need = gets * len(devices) - sum(
+                bytes * len(where)
+                for buffer, (where, bytes) in zip(spec.donates, given, strict=True)
+                if buffer in self.producer and self.client_of[self.producer[buffer]] == self.client_of[id]
+            )
+            poor = most is not None and need > 0 and mine[self.client_of[id]] + need > most
+            assert short or poor, f"node {id} is stuck: {self.controller.why(id)}"
+
     # --- what every answer must keep to ---
 
     def _has_read(self, reader: NodeSpec, donor: NodeSpec) -> bool:
@@ -306,6 +348,11 @@ class Lab:
             return True
         here = reader.kind is not NodeKind.HOST and reader.slice == donor.slice
         return here and reader.id in self.launched
+
+    def _may_overwrite(self, donor: NodeSpec) -> bool:
+        given = set(donor.donates)
+        readers = [s for s in self.specs.values() if s.id < donor.id and given.intersection(s.inputs)] if given else []
+        return all(self._has_read(reader, donor) for reader in readers)
 
     def _told(self, instruction: Instruction) -> None:
         match instruction:
@@ -327,12 +374,7 @@ class Lab:
                     made_by = self.producer.get(buffer)
                     assert made_by is None or made_by in self.launched, "launched before its producer"
                 assert all(other in self.ended for other in spec.after), "launched before its turn"
-                assert all(
-                    self._has_read(other, spec)
-                    for buffer in spec.donates
-                    for other in self.specs.values()
-                    if buffer in other.inputs and other.id < node
-                ), "an earlier reader would find its input overwritten"
+                assert self._may_overwrite(spec), "an earlier reader would find its input overwritten"
                 self.launched.append(node)
                 self.flying[island].append(node)
                 for output in spec.outputs:
@@ -382,9 +424,7 @@ class Lab:
                 pass
 
     def _on_its_slice(self, node: NodeId, devices: tuple[Any, ...]) -> None:
-        spec = self.specs[node]
-        whole = self.slices[spec.slice].devices
-        assert devices == (() if spec.kind is NodeKind.HOST else whole if spec.spread else whole[:1])
+        assert devices == self.gang(self.specs[node])
 
     def flying_on(self, slice: int) -> list[NodeId]:
         return [node for nodes in self.flying.values() for node in nodes if self.specs[node].slice == slice]
@@ -399,7 +439,7 @@ class Lab:
         most, _ = self.client_limits.get(client, (None, None))
         if most is not None and self.specs[node].kind is not NodeKind.HOST:
             flying = [n for nodes in self.flying.values() for n in nodes if self.specs[n].kind is not NodeKind.HOST]
-            own = [n for n in flying if (self.owner[n], self.client_of[n]) == (client, self.client_of[node])]
+            own = [n for n in flying if self.client_of[n] == self.client_of[node]]
             assert len(own) < most, f"{client} has too much in flight"
 
     def _check_memory(self) -> None:
@@ -421,6 +461,8 @@ class Lab:
 
 
 def share(output: OutputSpec, devices: tuple[DeviceId, ...]) -> int:
+    if not devices:
+        return 0
     return -(-output.bytes // len(devices)) if output.per_device is None else output.per_device
 
 

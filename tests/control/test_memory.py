@@ -196,6 +196,33 @@ def test_a_clients_own_limit_holds_up_the_client_alone():
     lab.end()
 
 
+#: Who wrote the 100 bytes that 'poor', which may hold 150, has given to its step of 100; what it holds besides; and
+#: whether the step can go.
+DONATED = {
+    "its own": ("poor", 50, D),
+    "another's, beside little": ("rich", 50, D),
+    "another's, beside too much": ("rich", 51, Q),
+}
+
+
+@pytest.mark.parametrize("case", DONATED)
+def test_donated_bytes_go_back_to_the_client_that_wrote_them(case):
+    giver, holds, state = DONATED[case]
+    lab = small(1000)
+    lab.open("poor", max_bytes=150)
+    given, kept = lab.node("given"), lab.node("kept", bytes=holds)
+    lab.run(given, client=giver)
+    lab.run(kept, client="poor")
+    step = lab.node("step", given, donates=(given,))
+    lab.run(step, client="poor")
+    assert lab.state(step) is state
+    lab.check_who_is_left()
+    lab.release(kept)
+    lab.drain()
+    assert lab.state(step) is D
+    lab.end()
+
+
 def test_holders_are_listed_with_program_client_and_source():
     lab = small(1000)
     source = Source("Cell In[3]", 2)

@@ -10,16 +10,14 @@ strictest backend, which runs each island's launches one after another, must get
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import suppress
 
-from control_harness import Lab, share
+from control_harness import Lab
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from pwlab.control import POLICIES, Controller, Kind
-from pwlab.control.scheduler import LOOK_BEHIND
 from pwlab.errors import PlacementError
 from pwlab.events import Dispatch, NodeKind, NodeState, SliceMoved
 
@@ -204,10 +202,10 @@ class Sequences(RuleBasedStateMachine):
                 lab.unsuspend(**{name: entity})
         lab.suspended.clear()
         lab.drain()
-        self.check_who_is_left()
+        lab.check_who_is_left()
         lab.release(*lab.held)
         lab.drain()
-        self.check_who_is_left()
+        lab.check_who_is_left()
         for program in list(lab.controller._programs.programs):
             lab.cancel(program)  # what needs more at once than there is
         for usage in lab.controller.clients():
@@ -224,49 +222,6 @@ class Sequences(RuleBasedStateMachine):
                     assert again.handle(event) == (instructions, facts)
                 continue
             assert again.handle(event) == (instructions, facts), "the same events, another answer"
-
-    def check_who_is_left(self):
-        """All is at rest: who could go, and is among the first of its client, has no memory, by our own count."""
-        lab = self.lab
-        limits = {device: island.hbm_bytes for island in lab.islands.values() for device in island.devices}
-        used, mine = Counter(), Counter()
-        for buffer, (devices, bytes) in lab.lying.items():
-            mine[lab.owner[lab.producer[buffer]], lab.client_of[lab.producer[buffer]]] += bytes * len(devices)
-            for device in devices:
-                used[device] += bytes
-        tried = Counter()
-        for id, spec in lab.specs.items():
-            if id in lab.ended:
-                continue
-            needs = {b for b in spec.inputs if b in lab.producer}
-            if not all(lab.producer[b] in lab.ended for b in needs) or any(n not in lab.ended for n in spec.after):
-                continue
-            if any(b in s.inputs and n < id and n not in lab.ended for b in spec.donates for n, s in lab.specs.items()):
-                continue
-            tried[lab.owner[id]] += 1
-            if tried[lab.owner[id]] > LOOK_BEHIND:
-                continue
-            place = lab.slices[spec.slice].devices
-            devices = place if spec.spread else place[:1]
-            given = [lab.lying.get(b, ((), 0)) for b in spec.donates]
-            (output,) = spec.outputs
-            bytes = share(output, devices)
-            short = [
-                device
-                for device in devices
-                if limits[device] is not None
-                and used[device] + bytes - sum(b for where, b in given if device in where) > limits[device]
-            ]
-            _, most = lab.client_limits.get(lab.owner[id], (None, None))
-            gets = bytes * len(devices)
-            own = mine[lab.owner[id], lab.client_of[id]]
-            back = sum(
-                b * len(where)
-                for buffer, (where, b) in zip(spec.donates, given, strict=True)
-                if (p := lab.producer.get(buffer)) is not None and lab.client_of[p] == lab.client_of[id]
-            )
-            poor = most is not None and own + gets - back > most
-            assert short or poor, f"node {id} is stuck: {lab.controller.why(id)}"
 
 
 Sequences.TestCase.settings = settings(

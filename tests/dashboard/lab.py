@@ -59,6 +59,11 @@ class Lab:
         kernel = "jupyterapp.shell.currentWidget.sessionContext.session.kernel"
         self.page.evaluate(f"void {kernel}.requestExecute({{code: {json.dumps(code)}}})")
 
+    def finish(self, code: str) -> None:
+        """Runs code in the kernel, outside of the notebook, and waits for its end."""
+        kernel = "jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+        self.page.evaluate(f"async () => {{ await {kernel}.requestExecute({{code: {json.dumps(code)}}}).done }}")
+
     def until(self, condition: str) -> None:
         self.page.wait_for_function(f"() => {{ try {{ return {condition} }} catch {{ return false }} }}", timeout=LONG)
 

@@ -217,6 +217,7 @@ def test_the_pump_sends_from_its_own_thread_and_ends_with_the_session(session: p
 
     viewer = Waits()
     feed.add(viewer)
+    assert feed._ask is not None and feed._ask() == {c.name: c.share for c in session.clients()}
     viewer.presence.heard("page")
     feed.nudge()
     assert sent.wait(10.0)

@@ -117,6 +117,7 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     # The host's dark theme.
     it.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
     it.page.wait_for_selector(".pw-dash.pw-dark")
+    it.page.wait_for_selector("#jupyterlab-splash", state="detached")
     it.shot("dark")
     it.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
     it.page.wait_for_selector(".pw-dash:not(.pw-dark)")
@@ -133,6 +134,7 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
 
     # Without its kernel the notebook shows the picture; with a new one, the run as it was saved.
     it.until("jupyterapp.shell.currentWidget.sessionContext.session.kernel.status == 'idle'")
+    it.finish("dashboard.settle()")  # by itself it would be a few seconds later
     it.save()
     it.page.evaluate("jupyterapp.serviceManager.sessions.shutdownAll()")
     it.page.goto(f"{it.url}/lab?token=t&reset")

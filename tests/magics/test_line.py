@@ -16,10 +16,14 @@ from .conftest import Shell
 
 
 def test_start_and_stop(ip: Shell) -> None:
-    assert "Session(1 islands of emulated TPUs" in ip.ok("%pw start --islands 1 --devices 3 sync=warn").out
+    assert (
+        "Session(1 island of emulated TPUs"
+        in ip.ok("%pw start --islands 1 --devices 3 --hbm-bytes 1000000 sync=warn").out
+    )
     session = pw.session()
+    assert session.machine.islands[0].hbm_bytes == 1000000
     assert session.config.sync == "warn" and [len(s) for s in session.slices] == [3]
-    assert ip.ok("%pw start --islands 1 --devices 3").out and pw.session() is session
+    assert ip.ok("%pw start --islands 1 --devices 3 --hbm-bytes 1000000").out and pw.session() is session
     assert "the session was stopped" in ip.ok("%pw stop").out
     assert running() is None and "no session is running; `%pw start` starts one" in ip.ok("%pw stop").out
 
@@ -238,7 +242,19 @@ def _completions(ip: Shell, text: str) -> set[str]:
 @pytest.mark.parametrize(
     ("text", "among"),
     [
-        ("%pw st", {"start", "stop", "status"}),
+        ("%pw st", {"start", "stop", "status", "step"}),
+        ("%pw timeline m", {"mine"}),
+        ("%pw timeline --colour ", {"computation", "client"}),
+        ("%pw policy p", {"proportional", "priority"}),
+        ("%pw suspend ", {"alice", "main", "island0", "island1", "mine", "held"}),
+        ("%pw resume a", {"alice"}),
+        ("%pw cancel --client ", {"alice", "main"}),
+        ("%pw migrate isl", {"island0", "island1"}),
+        ("%pw migrate island0 ", {"island0", "island1"}),
+        ("%pw why ten", {"tensor"}),
+        ("%pw why mi", {"mine"}),
+        ("%%pathways -c al", {"alice"}),
+        ("%%pathways --client ", {"alice", "main"}),
         ("pw sl", {"slices"}),
         ("%pw graph --", {"--all", "--help"}),
         ("%pw graph mi", {"mine"}),
@@ -254,7 +270,7 @@ def _completions(ip: Shell, text: str) -> set[str]:
     ],
 )
 def test_completion(ip: Shell, text: str, among: set[str]) -> None:
-    ip.ok("%%pathways -b -p mine\njnp.ones(2)")
+    ip.ok("%%pathways -b -p mine\ntensor = jnp.ones(2)\nalice = pw.Client('alice')")
     ip.ok("%%pathways --defer -p held\njnp.ones(2)")
     assert _completions(ip, text) == among
 

@@ -15,6 +15,7 @@ after each cell and while it waits.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -71,15 +72,20 @@ class Feed:
     Args:
       ring: where the facts are.
       threaded: whether to start the pump; tests call :meth:`tick` themselves.
+      ask: gives the share that each client asked for, which no fact tells; may take a moment.
     """
 
-    def __init__(self, ring: FactRing, threaded: bool = True):
+    def __init__(self, ring: FactRing, threaded: bool = True, ask: Callable[[], dict[str, float]] | None = None):
         self.history = History(ring)
         self._ring = ring
         self._seats: list[_Seat] = []
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
+        self._ask = ask
+        self._asked_at = 0.0
+        #: Share that each client asked for.
+        self.shares: dict[str, float] = {}
         #: Programs that run; changed by whoever appends facts.
         self._open: set[int] = set()
         self._unsettled = False
@@ -176,7 +182,17 @@ class Feed:
         while not self._closed:
             self._wake.wait(PERIOD if busy else GLANCE)
             self._wake.clear()
-            busy = self.tick(clock())
+            now = clock()
+            busy = self.tick(now)
+            if busy and self._open and now - self._asked_at >= BEAT:
+                self._asked_at = now
+                self._learn()
+
+    def _learn(self) -> None:
+        """Asks for what no fact tells, without the lock: the answer may be late or, at the end, never come."""
+        if self._ask is not None:
+            with contextlib.suppress(Exception):
+                self.shares = self._ask()
 
     def tick(self, now: float) -> bool:
         """One turn of the pump; whether anybody looks."""
@@ -208,6 +224,7 @@ class Feed:
             "lost": history.lost,
             "running": bool(self._open),
             "closed": self._closed,
+            "shares": self.shares,
         }
         seat.viewer.send_batch(content, [chunk.data for chunk in chunks])
         seat.viewer.presence.sent(now)
@@ -242,6 +259,11 @@ class Feed:
         self._settled_at = clock()
         self._settle_cost = self._settled_at - began
 
+    def pulse(self) -> None:
+        """One turn of the pump on the main thread, while that waits."""
+        if threading.current_thread() is threading.main_thread():
+            self.tick(clock())
+
     def _after_cell(self) -> None:
         now = clock()
         if in_colab() or now - self._sent_at >= PERIOD:
@@ -254,12 +276,23 @@ class Feed:
 _feeds: WeakKeyDictionary[Any, Feed] = WeakKeyDictionary()
 
 
+def _shares_of(source: Any) -> Callable[[], dict[str, float]] | None:
+    """How to ask a session for its clients' shares; None of what has none, such as a replay."""
+    driver = getattr(source, "driver", None)
+    if driver is None or not hasattr(driver, "look"):
+        return None
+    return lambda: driver.look(lambda control: {client.name: client.share for client in control.clients()}, timeout=1.0)
+
+
 def feed_of(source: Source) -> Feed:
     """The feed of a session; one for all its dashboards, made for the first."""
     feed = _feeds.get(source)
     if feed is None or feed._closed:
-        feed = _feeds[source] = Feed(source.ring)
+        feed = _feeds[source] = Feed(source.ring, ask=_shares_of(source))
         at_close: Callable[[Callable[[], None]], None] | None = getattr(source, "at_close", None)
         if at_close is not None:
             at_close(feed.close)
+        signal = getattr(getattr(source, "driver", None), "signal", None)
+        if signal is not None and in_colab():
+            signal.pulse = feed.pulse
     return feed

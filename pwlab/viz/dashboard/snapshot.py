@@ -32,6 +32,7 @@ def snapshot(feed: Feed, most: int = MOST) -> bytes:
         "lost": left_out,
         "running": False,
         "closed": True,
+        "shares": feed.shares,
     }
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
     return zlib.compress(b"".join((len(text).to_bytes(4, "little"), text, *(c.data for c in chunks))), 6)

@@ -59,8 +59,7 @@ export class App {
       for (const view of Object.values(this.views)) view.changed?.();
       this.draw();
     });
-    this._frame = 0;
-    this._tabs = 0;
+    this._frame = this._timer = 0;
     this._version = -1;
     this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this._key(e));
     /** @type {import("./theme.js").Theme} */
@@ -88,6 +87,7 @@ export class App {
       unwatch();
       sizes.disconnect();
       cancelAnimationFrame(this._frame);
+      clearTimeout(this._timer);
     };
   }
 
@@ -132,11 +132,16 @@ export class App {
     }
     this.view.draw();
     // While something runs, the present moves.
-    if (this.store.running && !this.store.closed && !document.hidden) setTimeout(() => this.draw(), this.tab === "timeline" ? 40 : 250);
+    if (this.store.running && !this.store.closed && !this._timer) {
+      this._timer = window.setTimeout(() => {
+        this._timer = 0;
+        this.draw();
+      }, this.tab === "timeline" ? 40 : 250);
+    }
   }
 
   _head() {
-    const { store } = this, running = [...store.programs.values()].reduce((n, p) => n + (Number.isNaN(p.ended) ? 1 : 0), 0);
+    const { store } = this, running = store.openPrograms;
     const live = !store.closed && store.heardAt > 0;
     this.lamp.className = `pw-lamp ${store.running ? "pw-busy" : live ? "pw-live" : ""}`;
     this.lamp.title = store.running ? "programs are running" : live ? "connected; nothing runs" : "a run that has ended";

@@ -332,7 +332,8 @@ export class Graph {
   _tools() {
     const { programs } = this.app.store;
     this.note.textContent = this.picture.note;
-    if (this._programs === programs.size) return;
+    // A list that is open must not change under the pointer.
+    if (this._programs === programs.size || document.activeElement === this.program) return;
     this._programs = programs.size;
     const newest = [...programs.values()].slice(-200).reverse();
     this.program.replaceChildren(

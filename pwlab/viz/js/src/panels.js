@@ -114,6 +114,7 @@ export class Utilisation extends Panel {
 
   /** @param {any} name @param {number[]} parts @param {boolean} dark */
   _bar(name, parts, dark) {
+    const asked = clients.reduce((sum, c) => sum + (store.shares[c.client] ?? 0), 0);
     const whole = Math.max(1e-12, parts.reduce((a, b) => a + b, 0));
     const about = PARTS.map((part, i) => (parts[i] > 0 ? `${part} ${percent(parts[i] / whole)} (${secondsText(parts[i])})` : "")).filter(Boolean).join(", ");
     return h("div.pw-barline", { title: about },
@@ -204,13 +205,14 @@ export class ClientsPanel extends Panel {
 
   render() {
     const { app } = this, { store, theme } = app, clients = this.clients.update();
+    const asked = clients.reduce((sum, c) => sum + (store.shares[c.client] ?? 0), 0);
     const whole = Math.max(1e-12, clients.reduce((sum, c) => sum + c.seconds, 0)), programs = new Map();
     for (const program of store.programs.values()) programs.set(program.client, (programs.get(program.client) ?? 0) + 1);
     fill(this.list, [clients.length
-      ? table(["client", "share got", ">", ">device time", ">launches", ">programs", ">failed"], clients.map((c) => [
+      ? table(["client", "share got", ">", ">share asked", ">device time", ">launches", ">programs", ">failed"], clients.map((c) => [
           link(app, { kind: "client", id: c.client }, oneLine(c.client, 28)),
           h("span.pw-bar", {}, h("i", { style: `width:${((100 * c.seconds) / whole).toFixed(1)}%;background:${colour(app.tracks.by === "client" ? app.tracks.colours.of(c.client) : hash(c.client) % NAMES, theme.dark)}` })),
-          percent(c.seconds / whole), secondsText(c.seconds), c.launches.toLocaleString("en"), String(programs.get(c.client) ?? 0), c.failed ? String(c.failed) : "–",
+          percent(c.seconds / whole), store.shares[c.client] ? percent(store.shares[c.client] / asked) : "–", secondsText(c.seconds), c.launches.toLocaleString("en"), String(programs.get(c.client) ?? 0), c.failed ? String(c.failed) : "–",
         ]))
       : h("p.pw-note", {}, "No client has submitted anything yet.")]);
   }

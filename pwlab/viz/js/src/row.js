@@ -1,13 +1,13 @@
 // Spans of one row of a timeline, with a pyramid of blocks, so that a frame costs what it shows and not what there is.
 //
-// Level 0 are the spans, by start. A block of level k stands for eight of level k-1: from its first start to its last
+// Level 0 are the spans, by start. A block of level k stands for four of level k-1: from its first start to its last
 // end, with its busy seconds and the colour that most of them have. To paint, blocks narrower than a pixel are put
 // down whole and wider ones are opened; so a row of W pixels opens about W blocks a level. Blocks of indices and not
 // of time need no bin width to be chosen, and a row may hold microseconds and hours.
 
 import { above, Column } from "./columns.js";
 
-const FAN = 8, BITS = 3;
+const FAN = 4, BITS = 2;
 
 export class Row {
   constructor() {
@@ -79,7 +79,20 @@ export class Row {
     const visit = (/** @type {number} */ level, /** @type {number} */ low, /** @type {number} */ high) => {
       if (level === 0) {
         const s = this.start.a, e = this.end.a, k = this.key.a;
-        for (let i = low; i < high; i++) if (e[i] > from && s[i] < to) span(s[i], e[i], k[i]);
+        for (let i = low; i < high; i++) {
+          const a = (s[i] - from) * scale, b = (e[i] - from) * scale, px = a | 0;
+          if (a < 0 || b >= px + 1) {
+            if (e[i] > from && s[i] < to) span(s[i], e[i], k[i]);
+          } else if (px < width) {
+            // Nearly all are within one pixel; a call each would cost most of the frame.
+            const part = b - a;
+            cover[px] += part;
+            if (part > best[px]) {
+              best[px] = part;
+              keys[px] = k[i];
+            }
+          }
+        }
         return;
       }
       const { start, end, busy, key, n } = this.levels[level - 1];

@@ -57,6 +57,9 @@ export class Store {
     this.waits = [];
     /** @type {{time: number, text: string}[]} */
     this.notes = [];
+    this.openPrograms = 0;
+    /** Share that each client asked for. @type {Record<string, number>} */
+    this.shares = {};
     /** Nodes on devices now. @type {Set<number>} */
     this.open = new Set();
     this.counts = [0, 0, 0, 0, 0, 0, 0];
@@ -83,6 +86,7 @@ export class Store {
     this.lost = batch.lost;
     this.running = batch.running;
     this.closed = batch.closed;
+    this.shares = batch.shares ?? this.shares;
     this.heardNow = Number.isNaN(this.origin) ? 0 : batch.now - this.origin;
     this.heardAt = performance.now() / 1000;
     this.version++;
@@ -186,6 +190,7 @@ export class Store {
         id: r.id[i], name: s[r.name[i]], client: s[r.client[i]], cell: s[r.cell[i]], line: r.line[i], text: s[r.text[i]],
         opened: time, ended: NaN, state: -1, counts: [0, 0, 0, 0, 0, 0, 0],
       });
+      this.openPrograms++;
       if (time < this.firstActive) this.firstActive = time;
     });
     this._addNodes(t, skip, base);
@@ -210,7 +215,8 @@ export class Store {
     for (const name of ["notes", "notes2"]) each(name, (r, i, time) => this.notes.push({ time, text: s[r.text[i]] }));
     each("programs_ended", (r, i, time) => {
       const program = this.programs.get(r.id[i]);
-      if (program) {
+      if (program && program.state < 0) {
+        this.openPrograms--;
         program.ended = time;
         program.state = r.state[i];
       }
