@@ -2,9 +2,9 @@
 
     python benchmarks/tenancy.py --json
 
-The computation is the paper's: an AllReduce of a scalar, then an add.  ``aggregate_vs_jax`` runs with pwlab's defaults, which
-merge a program's small computations into fewer launches (the paper's Chained against JAX's OpByOp); everything else with
-``coalesce_ms=0``, each computation a launch of its own.
+The computation is the paper's: an AllReduce of a scalar, then an add.  ``aggregate_vs_jax`` runs with pwlab's
+defaults, which merge a program's small computations into fewer launches (the paper's Chained against JAX's OpByOp);
+everything else with ``coalesce_ms=0``, each computation a launch of its own.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pwlab.events import (
     NodeCompleted,
     NodeKind,
     NodePrepared,
-    NodesSubmitted,
     NodeSpec,
+    NodesSubmitted,
     OutputSpec,
     Prepare,
     SliceRequested,

@@ -23,7 +23,7 @@ def test_start_and_stop(ip: Shell) -> None:
     session = pw.session()
     assert session.machine.islands[0].hbm_bytes == 1000000
     assert session.config.sync == "warn" and [len(s) for s in session.slices] == [3]
-    assert ip.ok("%pw start --islands 1 --devices 3 --hbm-bytes 1000000").out and pw.session() is session
+    assert ip.ok(start).out and pw.session() is session
     assert "the session was stopped" in ip.ok("%pw stop").out
     assert running() is None and "no session is running; `%pw start` starts one" in ip.ok("%pw stop").out
 

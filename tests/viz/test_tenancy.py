@@ -13,6 +13,7 @@ from pwlab.observe import RunModel
 from pwlab.viz import clients_table, islands_table, memory_tables, render, why_tree
 
 from . import runs
+from .test_svg import NASTY
 
 A = ClientUsage("alice", 3.0, 0, None, None, False, 3.2, 400, 0.02, 2, 10, 4096, 8192)
 B = replace(A, name="bob", share=1.0, device_seconds=0.8, launches=100, in_flight=0, queued=0, bytes=0)
@@ -57,7 +58,7 @@ def test_settings_and_suspension() -> None:
     assert "suspended, priority 2, at most 3 in flight, at most 1.0 MB" in text
 
 
-@pytest.mark.parametrize("name", runs.NASTY if hasattr(runs, "NASTY") else ["[bold red]x[/]", "a\x1b[2Jb", "x" * 9999])
+@pytest.mark.parametrize("name", NASTY)
 def test_names_are_no_markup(name: str) -> None:
     reason = Reason(Kind.FAILED, name, detail=name)
     use = MemoryUse((device(0, 1),), (holder(1, name=name),))
