@@ -3,7 +3,7 @@ SHELL         := bash
 MAKEFLAGS     += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo lab test lint bench clean pytest test-oldest test-newest
+.PHONY: help demo lab test lint bench browser clean pytest test-oldest test-newest
 
 # .venv holds whichever JAX its Python can have; each end of the supported range has an environment for its
 # tests, since JAX 0.11 and later need Python 3.12.
@@ -28,8 +28,11 @@ lab: .venv/.lab ## open JupyterLab on the quickstart notebook
 	@echo "==> opening JupyterLab (Ctrl-C ends it)"
 	@$(BIN)/python -m jupyterlab $(QUICKSTART)
 
-test: lint pytest ## check everything: lint, then the tests on the oldest and on the newest JAX
+test: lint browser pytest ## check everything: lint, then the tests on the oldest and on the newest JAX
 	@case "$$($(about))" in *" JAX 0.10."*) $(MAKE) test-newest;; *) $(MAKE) test-oldest;; esac
+
+browser:
+	@tools/browser.sh
 
 about = $(BIN)/python -c 'import jax, sys; print("Python %d.%d," % sys.version_info[:2], "JAX", jax.__version__)'
 

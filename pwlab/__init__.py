@@ -28,6 +28,7 @@ from .functions import why as why
 from .lazy import LazyTensor as LazyTensor
 from .lazy.describe import TensorInfo as _TensorInfo
 from .lazy.describe import set_views as _set_views
+from .live import dashboard as dashboard
 from .records import compare as compare
 from .records import facts as facts
 from .records import load as load
@@ -50,6 +51,7 @@ __all__ = [
     "Session",
     "VirtualSlice",
     "compare",
+    "dashboard",
     "dump",
     "errors",
     "facts",

@@ -16,10 +16,8 @@ from .conftest import Shell
 
 
 def test_start_and_stop(ip: Shell) -> None:
-    assert (
-        "Session(1 island of emulated TPUs"
-        in ip.ok("%pw start --islands 1 --devices 3 --hbm-bytes 1000000 sync=warn").out
-    )
+    start = "%pw start --islands 1 --devices 3 --hbm-bytes 1000000"
+    assert "Session(1 island of emulated TPUs" in ip.ok(f"{start} sync=warn").out
     session = pw.session()
     assert session.machine.islands[0].hbm_bytes == 1000000
     assert session.config.sync == "warn" and [len(s) for s in session.slices] == [3]
