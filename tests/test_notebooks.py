@@ -55,6 +55,29 @@ SHOWN = {
         r"was released at Cell In\[19\], line 2",
         r"\[ 2\. 10\. 18\. 26\. 34\. 42\. 50\. 58\.\]",
     ],
+    "03_gang_scheduling": [
+        r"'allreduce_add' of program \d+ 'second' \(Cell In\[7\], line 2\) waits, because all launches are paused",
+        r"alice .* 4 queued\nbob .* 4 queued, priority 5",
+        r"(launched: allreduce_add of first \(client alice\)\n){2}",
+        r"(launched: allreduce_add of second \(client bob\)\n){3}",
+        r"\nfifo +a{8}B{8}\nproportional +aBBBaBBBaBBaaaaa\npriority +B{8}a{8}\nshortest +[aB]{16} ",
+        r"\n(aB){8}\n",
+        r"the scheduling policy 'confused' raised IndexError: list index out of range; it was removed",
+        r"sequential +parallel\s+wall .*s",
+    ],
+    "04_many_clients": [
+        r"16 clients +[\d,]+ computations a second",
+        r"asked 1 : 1 : 1 : 1\n  c0  asked  25%  got +\d+%",
+        r"asked 1 : 2 : 4 : 8\n  c0  asked   7%  got +\d+%",
+        r"big +fill +carol +Cell In\[12\]:2 +you",
+        r"'big' of program \d+ 'more' .* waits for memory: chip 0 is short by 751\.4 KB",
+        r"'big' writes 1\.2 MB on chip 0, which may hold 1\.0 MB: it can never run there, short by 151\.4 KB",
+        r"'big' writes 400\.0 KB, but client 'dave' may hold 200\.0 KB \(max_bytes\)",
+        r"dave: 16\.0\s+'allreduce_add' of program \d+ 'chain' .* waits, because client 'carol' is\s+suspended",
+        r"carol: 16\.0",
+        r"the same values: True",
+        r"block +4–5 +■ ■",
+    ],
 }
 
 
@@ -65,14 +88,14 @@ def test_it_shows_what_it_says(executed: tuple[str, Any]) -> None:
         assert re.search(pattern, text), f"{pattern!r} is not in what {name} shows:\n{text}"
 
 
-def test_graphs_are_pictures_and_text(executed: tuple[str, Any]) -> None:
+def test_graphs_and_timelines_are_pictures_and_text(executed: tuple[str, Any]) -> None:
     _, book = executed
-    graphs = [c for c in book.cells if c.cell_type == "code" and c.source.startswith("%pw graph")]
+    graphs = [c for c in book.cells if c.cell_type == "code" and c.source.startswith(("%pw graph", "%pw timeline"))]
     assert graphs
     for cell in graphs:
         data = cell.outputs[0]["data"]
         assert "svg" in data["text/html"]
-        assert "done" in data["text/plain"]
+        assert ("done" if "graph" in cell.source else "launches") in data["text/plain"]
 
 
 def test_nothing_was_written_to_stderr(executed: tuple[str, Any]) -> None:

@@ -90,14 +90,18 @@ def test_wheel_holds_the_two_packages_and_nothing_else(wheel: zipfile.ZipFile):
 
 
 def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile):
+    sources = ROOT / "pwlab" / "viz" / "js"  # of the dashboard's bundle
     expected = {
         path.relative_to(parent).as_posix()
         for parent, package in [(ROOT, "pwlab"), (ROOT / "magics", "pwlab_magics")]
         for path in (parent / package).rglob("*")
         if path.is_file()
+        and not path.is_relative_to(sources)
         and not any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(parent).parts)
     }
     assert expected - set(wheel.namelist()) == set()
+    assert "pwlab/viz/dashboard/static/dashboard.js" in expected
+    assert not any(name.startswith("pwlab/viz/js/") for name in wheel.namelist())
 
 
 # ---------------------------------------------------------------------------------------- public names

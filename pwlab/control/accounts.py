@@ -34,13 +34,3 @@ class Account:
 
     def __str__(self) -> str:
         return self.name
-
-
-def sized(bytes: int) -> str:
-    """Bytes for people: ``640 B``, ``1.5 GB``."""
-    number = float(bytes)
-    for unit in ("B", "KB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} B" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} TB"

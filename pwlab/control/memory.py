@@ -50,7 +50,8 @@ from collections.abc import Iterable, Mapping
 
 from ..events import IslandSpec
 from ..ids import DeviceId, IslandId, NodeId
-from .accounts import UNLIMITED, Account, sized
+from ..units import bytes_text as sized
+from .accounts import UNLIMITED, Account
 from .clients import Client
 from .records import Node
 from .store import Buffer, Store

@@ -19,7 +19,8 @@ from __future__ import annotations
 from ..errors import PlacementError
 from ..events import Move, Noted, SliceMapped, SliceMoved
 from ..ids import BufferId
-from .accounts import Account, sized
+from ..units import bytes_text as sized
+from .accounts import Account
 from .memory import Memory
 from .programs import Programs
 from .records import Answer, Placement

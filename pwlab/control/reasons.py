@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..ids import BufferId, IslandId, NodeId, ProgramId, SliceId, Source
-from .accounts import sized
+from ..units import bytes_text as sized
 
 
 class Kind(StrEnum):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..ids import SliceId
+from ..units import bytes_text
 from .graph import Node, OpKind, Program, SourceMap
 
 
@@ -28,7 +29,7 @@ def dump(
     for node, left in zip(program.nodes, lefts, strict=True):
         parts = [_where(node, slices)] if placed else []
         parts.append(" ".join(str(program.type(v)) for v in node.writes) or "no result")
-        parts.append(human_bytes(sum(program.type(v).bytes for v in node.writes)))
+        parts.append(bytes_text(sum(program.type(v).bytes for v in node.writes)))
         if len(node.parts) > 1:
             parts.append(f"{len(node.parts)} merged")
         if node.devices:
@@ -58,12 +59,3 @@ def _where(node: Node, slices: Mapping[SliceId, str]) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
-
-
-def human_bytes(n: float) -> str:
-    """``1536`` → ``1.5 KB``.  Powers of 1024."""
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if n < 1024 or unit == "TB":
-            return f"{n:.0f} {unit}" if unit == "B" or n >= 100 else f"{n:.3g} {unit}"
-        n /= 1024
-    raise AssertionError("unreachable")

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from ..ids import ProgramId
 from ..observe import RunModel, Totals
+from ..units import bytes_text
 from .axis import axis_of
-from .format import bytes_text, escape, one_line, percent, seconds_text, width
+from .format import escape, one_line, percent, seconds_text, width
 from .timeline import Colour, Key, TimelinePicture, colours_of, drawn_spans, timeline
 from .timeline_svg import WIDTH, key_rows, opening, panel
 from .timeline_text import timeline_text

@@ -81,18 +81,6 @@ def escape(text: str, limit: int = 1000) -> str:
     return html.escape(_BIDI.sub("", _CONTROL.sub("", short)), quote=True)
 
 
-def bytes_text(count: int) -> str:
-    """``4096`` as ``4.0 KB``; KB is 1,024 bytes."""
-    if count < 1024:
-        return f"{count} B"
-    size = float(count)
-    for unit in ("KB", "MB", "GB", "TB"):
-        size /= 1024
-        if size < 999.5 or unit == "TB":
-            return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
-    raise AssertionError
-
-
 def seconds_text(seconds: float) -> str:
     """Three digits and a unit: ``850 µs``, ``1.20 ms``, ``3.4 s``, ``2 min 05 s``."""
     if seconds <= 0:

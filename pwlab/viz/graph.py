@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from ..events import Link, NodeKind, NodeState
 from ..ids import DeviceId, IslandId, NodeId, ProgramId, SliceId
 from ..observe import NodeView, RunModel
-from .format import LOUDEST, bytes_text, count_text, one_line, ranges_text, seconds_text, source_text, width
+from ..units import bytes_text
+from .format import LOUDEST, count_text, one_line, ranges_text, seconds_text, source_text, width
 from .layout import GAP, Item, Placed, place
 
 #: Above so many nodes a picture shows groups.

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 
 from ..events import IslandSpec, NodeState
 from ..observe import NameTotal, Run, RunModel, RunStats, lines_of, spans_of, totals_of
+from ..units import bytes_text
 from .format import (
     STATES,
-    bytes_text,
     count_text,
     escape,
     one_line,

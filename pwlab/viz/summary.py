@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..events import IslandSpec, NodeState
 from ..observe import RunModel, RunStats
-from .format import STATES, bytes_text, count_text, one_line, percent, seconds_text, source_text
+from ..units import bytes_text
+from .format import STATES, count_text, one_line, percent, seconds_text, source_text
 from .tables import dim, make_table, name_cell
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import base64
 import zlib
 
 from ..events import Link, NodeKind, NodeState
-from .format import STATES, bytes_text, escape, one_line, width
+from ..units import bytes_text
+from .format import STATES, escape, one_line, width
 from .graph import GraphPicture, Lane, PictureEdge, PictureNode
 from .svg_style import GLYPHS, patterns, style
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..control import ClientUsage, DeviceUse, Kind, MemoryUse, Reason, Why, text_of
 from ..ids import DeviceId, IslandId
-from .format import bytes_text, count_text, one_line, percent, ranges_text, seconds_text, source_text
+from ..units import bytes_text
+from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
 from .summary import bar
 from .tables import dim, make_table, name_cell
 
@@ -51,7 +52,7 @@ def clients_table(clients: Sequence[ClientUsage], policy: str = "") -> Table:
         table.add_row(
             name_cell(c.name, 16),
             _part(c.share / shares, "bright_black") if c in active else dim(f"share {c.share:g}"),
-            _part(c.device_seconds / seconds, "bright_blue") if seconds and c in active else dim("–"),
+            _part(c.device_seconds / seconds, "cyan") if seconds and c in active else dim("–"),
             seconds_text(c.device_seconds) if c.device_seconds else dim("–"),
             f"{c.launches:,}",
             seconds_text(c.waited) if c.waited else dim("–"),

@@ -11,7 +11,8 @@ from itertools import product
 
 from ..events import NodeState
 from ..lazy.describe import TensorInfo
-from .format import STATES, bytes_text, escape, one_line, ranges_text, source_text
+from ..units import bytes_text
+from .format import STATES, escape, one_line, ranges_text, source_text
 
 #: Middle tones that read on light and dark, with white on them.
 _BADGE = {

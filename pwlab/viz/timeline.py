@@ -20,8 +20,9 @@ from typing import Literal
 from ..events import Link, NodeState
 from ..ids import DeviceId, IslandId, NodeId, ProgramId
 from ..observe import RunModel, Span, SpanKind, Totals, lanes, spans_of, totals_of, union_seconds
+from ..units import bytes_text
 from .axis import Axis, axis_of
-from .format import bytes_text, count_text, one_line, percent, ranges_text, seconds_text, source_text
+from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
 
 #: An island with more devices shows one row for those that did the same.
 MOST_DEVICES = 16

@@ -70,12 +70,12 @@ def test_two_islands_on_one_chip_share_its_memory():
 NEVER = {
     "one buffer": (
         {"bytes": 2000},
-        "'x' writes 2.0 KB on device 0, which may hold 1.0 KB: it can never run there, short by 1.0 KB; make it "
+        "'x' writes 2.0 KB on device 0, which may hold 1000 B: it can never run there, short by 1000 B; make it "
         "smaller or spread it over more devices",
     ),
     "beside its input": (
         {"bytes": 700, "reads": True},
-        "'x' writes 700 B beside the 600 B it reads on device 0, which may hold 1.0 KB: it can never run there, "
+        "'x' writes 700 B beside the 600 B it reads on device 0, which may hold 1000 B: it can never run there, "
         "short by 300 B; make it smaller or spread it over more devices",
     ),
     "of its client": (

@@ -47,17 +47,17 @@ def test_transfer(lab):
     lab.submit(a, moved, b)
     lab.prepare(a, b)
     assert lines(lab.controller.why(b.id)) == [
-        "'b' of program 1 'p' waits for the transfer of 4.2 MB over DCN by 'send'",
+        "'b' of program 1 'p' waits for the transfer of 4.0 MB over DCN by 'send'",
         "'send' of program 1 'p' is being compiled",
     ]
     lab.prepare(moved)
     assert lines(lab.controller.why(b.id)) == [
-        "'b' of program 1 'p' waits for the transfer of 4.2 MB over DCN by 'send'",
+        "'b' of program 1 'p' waits for the transfer of 4.0 MB over DCN by 'send'",
         "'send' of program 1 'p' waits for its input from 'a'",
         "'a' of program 1 'p' is running",
     ]
     lab.complete(a)
-    assert lines(lab.controller.why(b.id))[1] == "'send' of program 1 'p' is running: it moves 4.2 MB over DCN"
+    assert lines(lab.controller.why(b.id))[1] == "'send' of program 1 'p' is running: it moves 4.0 MB over DCN"
 
 
 def test_order_and_donation(lab):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pwlab.ir import Limits, OpKind, Program, dump, lower
-from pwlab.ir.text import human_bytes
 
 from .graphs import DEVICES, NAMES, A, B, Builder, C, tensor
 
@@ -55,12 +52,3 @@ def test_a_slice_without_a_name_and_merged_parts() -> None:
     assert dump(program, "p", "group", {}) == (
         "program p · 1 node · after group\n  %1 = sin+cos(arg0)  on slice 1 · f32[2] · 8 B · 2 merged"
     )
-
-
-@pytest.mark.parametrize(
-    ("n", "text"),
-    [(0, "0 B"), (8, "8 B"), (1023, "1023 B"), (1024, "1 KB"), (1536, "1.5 KB"), (123_456, "121 KB"),
-     (1 << 20, "1 MB"), (5 << 30, "5 GB"), (3 << 50, "3072 TB")],
-)  # fmt: skip
-def test_bytes_for_people(n: int, text: str) -> None:
-    assert human_bytes(n) == text

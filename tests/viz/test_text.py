@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from pwlab.events import NodeAdded, Noted, SliceRefused
 from pwlab.ids import SliceId
 from pwlab.observe import RunModel, model_of, stats_of
+from pwlab.units import bytes_text
 from pwlab.viz import (
     TEXT_LIMIT,
     graph_text,
@@ -21,7 +22,7 @@ from pwlab.viz import (
     summary,
     waits_table,
 )
-from pwlab.viz.format import bytes_text, one_line, percent, ranges_text, seconds_text, width
+from pwlab.viz.format import one_line, percent, ranges_text, seconds_text, width
 from pwlab.viz.summary import bar
 
 from . import runs
