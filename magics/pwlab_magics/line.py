@@ -252,6 +252,16 @@ def _result_args(parser: Parser) -> None:
     parser.add_argument("--timeout", type=seconds, metavar="S", help="wait at most so many seconds")
 
 
+def _dash(extension: Extension, args: argparse.Namespace) -> None:
+    pw.dashboard(args.tab, explain=args.explain).show()
+
+
+def _dash_args(parser: Parser) -> None:
+    tabs = ("graph", "timeline", "utilisation", "memory", "clients")
+    parser.add_argument("tab", nargs="?", choices=tabs, help="one view alone; all, linked, if not given")
+    parser.add_argument("--explain", action="store_true", help="tooltips for learners: what a gang is, an island, DCN")
+
+
 def _graph_args(parser: Parser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program; the newest if not given")
     parser.add_argument("--all", action="store_true", help="all programs in one picture")
@@ -279,6 +289,12 @@ COMMANDS: dict[str, Command] = {
     "status": Command(_status, "shows the session, how busy its islands are, and its programs"),
     "islands": Command(_islands, "shows islands and the slices on them"),
     "slices": Command(_islands, "shows slices and the devices that they have"),
+    "dash": Command(
+        _dash,
+        "shows a live dashboard of the session; as numbers in a terminal",
+        _dash_args,
+        "graph timeline utilisation memory",
+    ),
     "graph": Command(_graph, "shows a program as a picture; as text in a terminal", _graph_args, "programs"),
     "timeline": Command(
         _timeline, "shows who ran what, where, when; as text in a terminal", _timeline_args, "programs"

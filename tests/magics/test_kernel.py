@@ -105,3 +105,10 @@ def test_a_notebook_is_executed(kernel: Kernel) -> None:
     assert "started Session(2 islands of emulated TPUs" in book.cells[1].outputs[0]["text"]
     assert book.cells[1].outputs[1]["data"]["text/plain"].endswith("[2., 2.]")
     assert "svg" in book.cells[2].outputs[0]["data"]["text/html"]
+
+
+def test_the_dashboard_is_a_widget_and_a_picture(kernel: Kernel) -> None:
+    kernel.ok("%%pathways -b -p mine\nx = jnp.ones(2) + 1")
+    shown = [out["data"] for out in kernel.ok("%pw dash timeline").outputs if out["kind"] == "display_data"]
+    assert any("mine" in data.get("text/plain", "") and "svg" in data.get("text/html", "") for data in shown)
+    assert any("application/vnd.jupyter.widget-view+json" in data for data in shown)

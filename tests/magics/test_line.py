@@ -241,6 +241,7 @@ def _completions(ip: Shell, text: str) -> set[str]:
     ("text", "among"),
     [
         ("%pw st", {"start", "stop", "status", "step"}),
+        ("%pw dash m", {"memory"}),
         ("%pw timeline m", {"mine"}),
         ("%pw timeline --colour ", {"computation", "client"}),
         ("%pw policy p", {"proportional", "priority"}),
