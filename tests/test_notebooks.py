@@ -70,7 +70,7 @@ SHOWN = {
         r"asked 1 : 1 : 1 : 1\n  c0  asked  25%  got +\d+%",
         r"asked 1 : 2 : 4 : 8\n  c0  asked   7%  got +\d+%",
         r"big +fill +carol +Cell In\[12\]:2 +you",
-        r"'big' of program \d+ 'more' .* waits for memory: chip 0 is short by 751\.4 KB",
+        r"'big' of program \d+ 'more' .* waits for memory: chip 0 is short by 7\d\d KB",
         r"'big' writes 1\.2 MB on chip 0, which may hold 1\.0 MB: it can never run there, short by 151\.4 KB",
         r"'big' writes 400\.0 KB, but client 'dave' may hold 200\.0 KB \(max_bytes\)",
         r"dave: 16\.0\s+'allreduce_add' of program \d+ 'chain' .* waits, because client 'carol' is\s+suspended",
