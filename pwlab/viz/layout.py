@@ -58,6 +58,14 @@ class Placed:
     height: float
 
 
+def _total(numbers: Iterable[float]) -> float:
+    """The sum, added one by one as JavaScript does; ``sum`` of Python 3.12 rounds better, and so differently."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
 def place(items: list[Item], edges: list[tuple[int, int]], lane_widths: list[float], lane_gaps: list[int]) -> Placed:
     """Places ``items``; each edge leads from a smaller to a greater index.
 
@@ -153,7 +161,7 @@ def _lanes(
     for row in cells:
         for lane, cell in enumerate(row):
             if cell:
-                wide[lane] = max(wide[lane], sum(widths[i] + GAP for i in cell) + GAP)
+                wide[lane] = max(wide[lane], _total(widths[i] + GAP for i in cell) + GAP)
     lefts: list[float] = []
     x = GAP
     for w, gap in zip(wide, gaps, strict=True):
@@ -168,7 +176,7 @@ def _spread(
 ) -> None:
     """Stands the items of each lane side by side, in the middle of the lane."""
     for lane, cell in enumerate(row):
-        x = lefts[lane] + (wide[lane] - sum(widths[i] + GAP for i in cell) + GAP) / 2
+        x = lefts[lane] + (wide[lane] - _total(widths[i] + GAP for i in cell) + GAP) / 2
         for i in cell:
             middle[i] = x + widths[i] / 2
             x += widths[i] + GAP
@@ -189,7 +197,7 @@ def _sweep(
         for lane, cell in enumerate(row):
             if not cell:
                 continue
-            wish = {i: sum([middle[j] for j in near[i]]) / len(near[i]) if near[i] else middle[i] for i in cell}
+            wish = {i: _total(middle[j] for j in near[i]) / len(near[i]) if near[i] else middle[i] for i in cell}
             if sort:
                 cell.sort(key=wish.__getitem__)
             _settle(cell, wish, widths, middle, lefts[lane] + GAP, lefts[lane] + wide[lane] - GAP)
@@ -274,7 +282,7 @@ def _straighten(
                     run.append(i)
                     continue
             if run:
-                wish = sum(middle[k] for k in run) / len(run)
+                wish = _total(middle[k] for k in run) / len(run)
                 for k in run:
                     middle[k] = min(max(wish, low), high)
             if i >= 0:
