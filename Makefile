@@ -26,7 +26,7 @@ demo: .venv/.lab ## run the quickstart notebook, summarise it here and write bui
 
 lab: .venv/.lab ## open JupyterLab on the quickstart notebook
 	@echo "==> opening JupyterLab (Ctrl-C ends it)"
-	@$(BIN)/python -m jupyterlab $(QUICKSTART)
+	@$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(QUICKSTART)
 
 test: lint browser pytest ## check everything: lint, then the tests on the oldest and on the newest JAX
 	@case "$$($(about))" in *" JAX 0.10."*) $(MAKE) test-newest;; *) $(MAKE) test-oldest;; esac
