@@ -6,7 +6,8 @@ dots, stripes, crosses) with its outline (dashed or full), and by a drawn sign.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 from ..events import NodeState
@@ -117,18 +118,26 @@ def _rules(tones: dict[NodeState, Tone], paper: tuple[str, ...], host: str = "")
     return "".join(at + rule.replace("X", at) for rule in rules)
 
 
+def for_both_themes(light: Callable[..., str], dark: Callable[..., str]) -> str:
+    """Rules for light and dark: as the reader prefers, and as the host says where it says so.
+
+    ``light(at)`` and ``dark(at)`` give the rules bound to the selector ``at``; without it, to none.
+    """
+    return "".join(
+        (
+            light(),
+            f"@media (prefers-color-scheme:dark){{{dark()}}}",
+            light(f":is({','.join(_LIGHT_HOSTS)})"),
+            dark(f":is({','.join(_DARK_HOSTS)})"),
+        )
+    )
+
+
 @cache
 def style() -> str:
     """The style sheet; every rule is bound to ``.pw-graph``."""
-    return "".join(
-        (
-            _SHAPE,
-            _rules(_LIGHT, _LIGHT_PAPER),
-            f"@media (prefers-color-scheme:dark){{{_rules(_DARK, _DARK_PAPER)}}}",
-            _rules(_LIGHT, _LIGHT_PAPER, f":is({','.join(_LIGHT_HOSTS)})"),
-            _rules(_DARK, _DARK_PAPER, f":is({','.join(_DARK_HOSTS)})"),
-        )
-    )
+    light, dark = partial(_rules, _LIGHT, _LIGHT_PAPER), partial(_rules, _DARK, _DARK_PAPER)
+    return _SHAPE + for_both_themes(light, dark)
 
 
 def patterns(prefix: str) -> str:

@@ -6,9 +6,9 @@ Eight hues, none of them red, which means failure; then the same hues striped, t
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
-from .svg_style import _DARK_HOSTS, _LIGHT_HOSTS
+from .svg_style import for_both_themes
 
 #: Fill, outline and text of each hue: blue, green, amber, violet, teal, rose, lime, brown.
 _LIGHT = (
@@ -97,15 +97,8 @@ def _rules(hues: tuple[tuple[str, str], ...], paper: tuple[str, ...], host: str 
 @cache
 def style() -> str:
     """The style sheet; every rule is bound to ``.pw-time``."""
-    return "".join(
-        (
-            _SHAPE,
-            _rules(_LIGHT, _LIGHT_PAPER),
-            f"@media (prefers-color-scheme:dark){{{_rules(_DARK, _DARK_PAPER)}}}",
-            _rules(_LIGHT, _LIGHT_PAPER, f":is({','.join(_LIGHT_HOSTS)})"),
-            _rules(_DARK, _DARK_PAPER, f":is({','.join(_DARK_HOSTS)})"),
-        )
-    )
+    light, dark = partial(_rules, _LIGHT, _LIGHT_PAPER), partial(_rules, _DARK, _DARK_PAPER)
+    return _SHAPE + for_both_themes(light, dark)
 
 
 def patterns(prefix: str) -> str:
