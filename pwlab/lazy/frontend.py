@@ -26,7 +26,6 @@ from ..events import Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, Output
 from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
 from ..runtime import Buffer, Driver, Failure, Task
 from ..runtime.clock import now
-from ..runtime.interrupts import without_interrupts
 from . import _jax
 from .ops import OpTable
 from .places import Places, here
@@ -136,13 +135,11 @@ class Frontend:
         if recorder.defers:
             window.args = [self._late(a) if isinstance(a, Ref) else a for a in window.args]
         live = [(i, ref) for i, weak in enumerate(window.refs) if (ref := weak()) is not None and not ref.gone]
-        with without_interrupts():
-            try:
-                self._dispatch(recorder.program, window, live, last)
-            except BaseException as error:
-                self._abandon(live, error)
-                raise
-        self._hold_back()
+        try:
+            self._dispatch(recorder.program, window, live, last)
+        except BaseException as error:
+            self._abandon(live, error)
+            raise
 
     def _late(self, ref: Ref) -> Buffer:
         """The buffer of a tensor that was held back when a held-back cell read it."""
@@ -211,7 +208,7 @@ class Frontend:
         """Whether all that was submitted has ended, so that the devices wait for the user's thread."""
         return self._submitted <= self.driver.ended
 
-    def _hold_back(self) -> None:
+    def hold_back(self) -> None:
         """Bounds how far a cell records ahead of the devices."""
         driver, config = self.driver, self.config
 
@@ -255,6 +252,7 @@ class Frontend:
                 ref = alive.get(v)
                 if ref is not None:
                     ref.buffer, ref.window = buffer, None
+                    buffer.held_by(ref)
                     pinned.append(buffer.id)
             inputs: list[Any] = [values[v] if v >= 0 else args[~v] for v in step.reads]
             reads = tuple(dict.fromkeys(v.id for v in inputs if isinstance(v, Buffer)))

@@ -30,6 +30,7 @@ import jax
 import numpy as np
 
 from ..errors import InternalError, SessionClosed
+from ..runtime.interrupts import without_interrupts
 from . import _jax
 from .ops import Op, OpTable, transfer_p
 from .places import Places, places_of, turned, user_chain
@@ -349,10 +350,12 @@ class Recorder:
     def flush(self, last: bool = False) -> None:
         """Hands over what is recorded so far."""
         with self.lock:
-            window = self.window
-            self._begin()
-            if window.calls or last:
-                self.frontend.dispatch(self, window, last)
+            with without_interrupts():  # a window that is begun anew and not handed over would be lost
+                window = self.window
+                self._begin()
+                if window.calls or last:
+                    self.frontend.dispatch(self, window, last)
+            self.frontend.hold_back()
 
     def hold(self) -> None:
         """Ends the scope, and keeps what was recorded in its program until that is run."""

@@ -46,11 +46,6 @@ class Ref:
         #: Why it can no longer be used: released, or donated; empty while it can.
         self.gone = ""
 
-    def __del__(self) -> None:
-        buffer = self.buffer
-        if buffer is not None:
-            buffer.release()
-
 
 #: Attributes of ``jax.Array`` that need the placed array; asking for one waits.
 _NEEDS_ARRAY = frozenset(

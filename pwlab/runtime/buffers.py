@@ -11,6 +11,7 @@ more than most computations.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,18 @@ class Signal:
                 self._waiting -= 1
 
 
+class Gone(weakref.ref[Any]):
+    """Tells that the holder of a buffer is gone, by putting itself into a queue.
+
+    The callback is the queue's own ``put``, which runs no Python: what Python does in a ``__del__`` costs every tensor,
+    and a Ctrl-C that came just then would be printed and lost.
+    """
+
+    __slots__ = ("buffer",)
+
+    buffer: BufferId
+
+
 class Buffer:
     """One logical buffer of a session."""
 
@@ -98,6 +111,7 @@ class Buffer:
         "source",
         "spread",
         "state",
+        "watch",
     )
 
     def __init__(
@@ -119,8 +133,9 @@ class Buffer:
         self.aval = aval
         self.nbytes = nbytes
         self.source = source
-        #: Where the end of the last holder is reported; see :meth:`Driver.released`.
+        #: Where the end of the last holder is reported: the driver's inbox.
         self.releases = releases
+        self.watch: Gone | None = None
         #: The array, once launched; a future until ``ready``.
         self.array: Any = None
         #: Its sharding, known once the node that writes it is prepared.
@@ -132,8 +147,13 @@ class Buffer:
         #: Called once, from the thread that completes the buffer.
         self.listeners: list[Any] | None = None
 
+    def held_by(self, holder: object) -> None:
+        """The user holds it as long as ``holder`` lives."""
+        self.watch = Gone(holder, self.releases)
+        self.watch.buffer = self.id
+
     def release(self) -> None:
-        """The user holds it no longer.  Safe anywhere, also from a finalizer during garbage collection."""
+        """The user holds it no longer."""
         self.releases(self.id)
 
     @property

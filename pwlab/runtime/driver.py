@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 from ..errors import InternalError, SessionClosed
 from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
 from ..ids import BufferId, NodeId
-from .buffers import Failure, Signal
+from .buffers import Failure, Gone, Signal
 from .clock import now
 from .protocol import Backend, Task
 
@@ -105,13 +105,14 @@ class Driver:
         self._inbox.put((item, answer))
         return answer.result(timeout)
 
-    def released(self, buffer: BufferId) -> None:
-        """The user's last hold of a buffer is gone.  Called by finalizers, so it only puts into the inbox.
+    @property
+    def released(self) -> Callable[[Any], None]:
+        """Takes ids of buffers, or :class:`~pwlab.runtime.buffers.Gone`, that the user holds no longer.
 
-        Through the same inbox as submissions: a node that reads the buffer was submitted before, so the
-        controller hears of it first.
+        It is the inbox's own ``put``: through the same inbox as submissions, so the controller hears first of a
+        node that reads the buffer, which was submitted before.
         """
-        self._inbox.put(buffer)
+        return self._inbox.put
 
     def facts(self, *facts: Fact) -> None:
         """Records facts that the client knows, such as its waits."""
@@ -135,8 +136,8 @@ class Driver:
         while True:
             item = self._inbox.get()
             try:
-                while isinstance(item, int):  # releases come in crowds; they are one event
-                    released.append(BufferId(item))
+                while isinstance(item, (int, Gone)):  # releases come in crowds; they are one event
+                    released.append(item.buffer if isinstance(item, Gone) else BufferId(item))
                     item = self._inbox.get_nowait()
             except Empty:
                 item = None

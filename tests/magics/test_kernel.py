@@ -44,10 +44,13 @@ def test_interrupt_of_a_blocking_cell(kernel: Kernel) -> None:
 
 
 def test_interrupt_while_recording(kernel: Kernel) -> None:
+    # JAX's own callback on garbage collections loses an interrupt that comes while it runs; not what is tested here.
+    kernel.ok("import gc; gc.disable()")
     cell = kernel.start("%%pathways\nx = jnp.zeros(2)\nprint('now', flush=True)\nwhile True:\n    x = x + 1")
     kernel.until(lambda: "now" in cell.text)
     kernel.interrupt()
     kernel.until(lambda: cell.idle)
+    kernel.ok("gc.enable()")
     assert [error["ename"] for error in cell.errors] == ["KeyboardInterrupt"]
     assert kernel.ok("type(jnp.ones(2) * 2).__name__").data()["text/plain"] == "'ArrayImpl'"
     assert kernel.ok("bool(x[0] >= 0)").data()["text/plain"] == "True"
