@@ -40,7 +40,6 @@ set_current_trace = _core.set_current_trace
 #: All settings that a trace depends on, as one hashable tuple (0.2 µs).
 trace_context: Callable[[], tuple[Any, ...]] = _config.trace_context
 ShapedArray = _core.ShapedArray
-shard_map_name = "shard_map"
 slice_p = _slicing.slice_p
 dynamic_slice_p = _slicing.dynamic_slice_p
 copy_p = _lax.copy_p
