@@ -19,6 +19,7 @@ from .lazy import on as _on
 from .lazy.host import HostFunction
 from .lazy.ops import transfer_p
 from .lazy.places import user_frame
+from .lazy.repeat import Repeatable
 from .runtime.clock import now
 from .session import Session, session
 from .slices import Tpus, VirtualSlice
@@ -96,6 +97,7 @@ def jit(f: Callable[..., Any], *, devices: Where | None = None, **options: Any) 
       options: as ``jax.jit`` takes them (``donate_argnums``, ``static_argnums``, …).
     """
     jitted = jax.jit(f, **options)
+    recorded = Repeatable(jitted)
     label = getattr(f, "__name__", "computation")
 
     @functools.wraps(f)
@@ -103,9 +105,9 @@ def jit(f: Callable[..., Any], *, devices: Where | None = None, **options: Any) 
         s = session()
         with one_call(s.frontend, label):
             if devices is None:
-                return jitted(*args, **kwargs)
+                return recorded(*args, **kwargs)
             with _on(s.slices.find(devices)):
-                return jitted(*args, **kwargs)
+                return recorded(*args, **kwargs)
 
     call.lower = jitted.lower  # type: ignore[attr-defined]
     return call
@@ -145,7 +147,7 @@ def pmap(
         def run(*args: Any) -> Any:
             return jax.tree.map(lambda y: jax.lax.with_sharding_constraint(y, sharding), mapped(*args))
 
-        return jax.jit(run)
+        return Repeatable(jax.jit(run))
 
     @functools.wraps(f)
     def call(*args: Any) -> Any:
@@ -169,9 +171,7 @@ def pmap(
 
         with one_call(s.frontend, label), _on(where):
             placed = [
-                jax.tree.map(functools.partial(place, axis), arg)
-                if not isinstance(arg, (list, tuple)) or any(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in arg)
-                else place(axis, arg)
+                jax.tree.map(functools.partial(place, axis), arg) if _is_tree(arg) else place(axis, arg)
                 for axis, arg in zip(axes, args, strict=True)
             ]
             if not isinstance(out_axes, int) or s.machine.shared:
@@ -183,6 +183,13 @@ def pmap(
             return results
 
     return call
+
+
+def _is_tree(arg: Any) -> bool:
+    """Whether an argument of ``pmap`` is a tree of arrays; nested lists of numbers are one array."""
+    if isinstance(arg, (jax.Array, np.ndarray)):
+        return False
+    return not isinstance(arg, (list, tuple)) or any(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in arg)
 
 
 def _cut(axis: int) -> jax.sharding.PartitionSpec:

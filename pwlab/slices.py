@@ -34,8 +34,9 @@ class VirtualSlice:
     island: IslandId
     devices: tuple[DeviceId, ...]
     island_name: str = ""
-    _meshes: list[tuple[tuple[str, ...], tuple[int, ...]]] = field(
-        default_factory=list[tuple[tuple[str, ...], tuple[int, ...]]]
+    #: (axes, shape) → mesh, in the order in which they were first named.
+    _meshes: dict[tuple[tuple[str, ...], tuple[int, ...]], AbstractMesh] = field(
+        default_factory=dict[tuple[tuple[str, ...], tuple[int, ...]], AbstractMesh]
     )
 
     def __len__(self) -> int:
@@ -72,9 +73,10 @@ class VirtualSlice:
                 f"a mesh of shape {sizes} with axes {names} does not fit slice {self.name!r}, which has {n} "
                 f"devices: give one size an axis, {n} in all"
             )
-        if (names, sizes) not in self._meshes:
-            self._meshes.append((names, sizes))
-        return AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(names))
+        mesh = self._meshes.get((names, sizes))
+        if mesh is None:
+            mesh = self._meshes[names, sizes] = AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(names))
+        return mesh
 
     def mesh_for(self, spec: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """(axes, shape) of the slice's mesh that has all axes which a PartitionSpec names."""

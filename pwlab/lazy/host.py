@@ -55,7 +55,7 @@ class HostFunction:
             types,
             lambda op: op.params.update(fn=self._runner(tree, out_tree, types)),
         )
-        return jax.tree.unflatten(out_tree, recorder.record_special(op, [_Given(v) for v in leaves]))
+        return jax.tree.unflatten(out_tree, recorder.record_known(op, [_Given(v) for v in leaves]))
 
     def _learn(self, frontend: Frontend, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
         """The first call: runs in place, and its result is what such calls return."""
@@ -147,7 +147,7 @@ def record_compiled_functions(recorder_now: Callable[[], Recorder | None]) -> No
             types,
             lambda op: op.params.update(fn=run),
         )
-        results = recorder.record_special(op, [_Given(v) for v in leaves])
+        results = recorder.record_known(op, [_Given(v) for v in leaves])
         return jax.tree.unflatten(jax.tree.structure(self.out_info), results)
 
     jax.stages.Compiled.__call__ = call  # type: ignore[method-assign]

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 #: compares equal, so it is found again.
 _window_sizes: dict[tuple[CodeType, int], int] = {}
 
+_SCOPE_ENDED = "this pathways scope has ended; record in a new cell"
+
 
 class Window:
     """A stretch of the record.  Open while the recorder appends; then handed to the frontend."""
@@ -117,7 +119,7 @@ class Recorder:
         """Puts down one primitive; gives its results as LazyTensors."""
         with self.lock:
             if self.closed:
-                raise SessionClosed("this pathways scope has ended; record in a new cell")
+                raise SessionClosed(_SCOPE_ENDED)
             if primitive is _jax.device_put_p:
                 return self._device_put(args, params)
             self._maybe_cut()
@@ -143,11 +145,16 @@ class Recorder:
                 results.append(self.record(transfer_p, [a], target))
         return results
 
-    def record_special(self, op: Op, args: Sequence[Any]) -> list[LazyTensor]:
-        """Puts down an operation that is no JAX primitive."""
+    def record_known(self, op: Op, args: Sequence[Any]) -> list[LazyTensor]:
+        """Puts down an operation that need not be looked up: it is no JAX primitive, or was recorded before."""
         with self.lock:
+            if self.closed:
+                raise SessionClosed(_SCOPE_ENDED)
             self._maybe_cut()
-            return self._append(op, [self._argument(a)[0] for a in args])
+            tensors = self._append(op, [self._argument(a)[0] for a in args])
+            if op.donates:
+                self._donate(op, args)
+            return tensors
 
     def _find(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[Op, list[int]]:
         codes: list[int] = []

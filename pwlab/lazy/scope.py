@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import Token
 from types import CodeType, FrameType
 from typing import Any
+
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from ..ids import Source
 from . import _jax
@@ -124,20 +126,28 @@ class Scope:
         return self.program.source if self.program is not None else None
 
 
-@contextmanager
-def on(slice: Any) -> Iterator[Any]:
+class on:  # a class: entered for each call of a ``pmap``, a generator would take twice as long
     """Places what is recorded in the block, and its derivatives, on ``slice``."""
-    from jax.experimental.xla_metadata import set_xla_metadata
 
-    with set_xla_metadata(**{SLICE_KEY: int(slice.id)}):
-        yield slice
+    __slots__ = ("_metadata", "_slice")
+
+    def __init__(self, slice: Any):
+        self._slice = slice
+        self._metadata = set_xla_metadata(**{SLICE_KEY: int(slice.id)})
+
+    def __enter__(self) -> Any:
+        self._metadata.__enter__()
+        return self._slice
+
+    def __exit__(self, *exc: Any) -> None:
+        self._metadata.__exit__(*exc)
 
 
-@contextmanager
-def one_call(frontend: Frontend, name: str) -> Iterator[None]:
+def one_call(frontend: Frontend, name: str) -> AbstractContextManager[Any]:
     """A scope for one call, unless a scope is open already."""
     if frontend.recording():
-        yield
-        return
-    with Scope(frontend, name, frame=user_frame(sys._getframe(2)), windows=False):
-        yield
+        return _SCOPE_IS_OPEN
+    return Scope(frontend, name, frame=user_frame(sys._getframe(1)), windows=False)
+
+
+_SCOPE_IS_OPEN: AbstractContextManager[None] = nullcontext()
