@@ -88,6 +88,14 @@ class OutputSpec:
     bytes: int
     #: Bytes on each device of the gang; None: ``bytes`` divided evenly.  A replicated buffer has all of them on each.
     per_device: int | None = None
+    #: What it holds, as people write it: ``f32[8,128]``; empty where nobody knows.
+    shape: str = ""
+
+    def share(self, devices: int) -> int:
+        """Bytes on each of so many devices; on a host, which is none, they are not counted."""
+        if not devices:
+            return 0
+        return -(-self.bytes // devices) if self.per_device is None else self.per_device
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +222,19 @@ class NodesSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class NodePrepared:
-    """A backend compiled the node and knows its buffers.  ``seconds`` is 0 where it was cached."""
+    """A backend compiled the node and knows its buffers.  ``seconds`` is 0 where it was cached.
+
+    Attributes:
+      scratch: bytes that it needs on each of its devices while it runs, beside its inputs and outputs.
+      written: bytes of each output on each of its devices, where the compiler laid them out; if empty, they are as
+        :class:`OutputSpec` says.
+    """
 
     time: float
     node: NodeId
     seconds: float = 0.0
+    scratch: int = 0
+    written: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +306,10 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """One client, program or slice launches nothing until :class:`ResumedEntity`; all others go on."""
+    """One client, program or slice launches nothing until :class:`ResumedEntity`; all others go on.
+
+    When what it has in flight has ended its buffers go to host memory (Pathways §4.1).
+    """
 
     time: float
     client: str | None = None
@@ -391,7 +410,21 @@ class Move:
     devices: tuple[DeviceId, ...]
 
 
-Instruction = Prepare | Launch | Free | Abandon | Move
+@dataclass(frozen=True, slots=True)
+class Offload:
+    """Bring these buffers to host memory, and let go of theirs on the devices; nothing that is launched uses them."""
+
+    buffers: tuple[BufferId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Bring these buffers from host memory to where they lay, or to where their slice has moved since."""
+
+    buffers: tuple[BufferId, ...]
+
+
+Instruction = Prepare | Launch | Free | Abandon | Move | Offload | Restore
 
 
 # --- facts: what observers learn -----------------------------------------------
@@ -432,12 +465,33 @@ class SliceUnmapped:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientKnown:
+    """A client was opened, or its settings changed; they are those of :class:`ClientOpened`."""
+
+    time: float
+    client: str
+    share: float = 1.0
+    priority: int = 0
+    max_bytes: int | None = None
+    max_in_flight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramOpened:
     time: float
     program: ProgramId
     name: str
     client: str
     source: Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchChanged:
+    """The nodes of a program that are added after this are dispatched so; at first they are in parallel (§4.5)."""
+
+    time: float
+    program: ProgramId
+    dispatch: Dispatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +512,12 @@ class NodeAdded:
 
 @dataclass(frozen=True, slots=True)
 class NodeMoved:
-    """A node entered ``state``.  ``seconds`` is, for prepared, the time it took to compile."""
+    """A node entered ``state``.
+
+    Attributes:
+      seconds: for prepared, the time it took to compile.
+      scratch, written: for launched, as in :class:`NodePrepared`, where the compiler said so: bytes on each device.
+    """
 
     time: float
     node: NodeId
@@ -466,6 +525,27 @@ class NodeMoved:
     island: IslandId | None = None
     devices: tuple[DeviceId, ...] = ()
     seconds: float = 0.0
+    scratch: int = 0
+    written: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHeld:
+    """A queued node could be launched but for memory, when that was last tried (Pathways §4.6); it ends as it moves on.
+
+    Told when the node is first held back, and of each client's first such node on an island again when what it lacks
+    has changed.
+
+    Attributes:
+      account: what is too small, such as ``device 3`` or ``client 'a'``; empty where there is room, kept for an
+        older node.
+      bytes: by how much it is too small.
+    """
+
+    time: float
+    node: NodeId
+    account: str
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +565,24 @@ class NodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class BuffersFreed:
+    time: float
+    buffers: tuple[BufferId, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BuffersOffloaded:
+    """Buffers of something suspended lie in host memory; ``bytes`` counts each whole buffer once."""
+
+    time: float
+    buffers: tuple[BufferId, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BuffersRestored:
+    """Buffers came back from host memory to their devices; ``bytes`` counts each whole buffer once."""
+
     time: float
     buffers: tuple[BufferId, ...]
     bytes: int
@@ -517,12 +615,17 @@ Fact = (
     | SliceMapped
     | SliceRefused
     | SliceUnmapped
+    | ClientKnown
     | ProgramOpened
+    | DispatchChanged
     | ProgramEnded
     | NodeAdded
     | NodeMoved
+    | NodeHeld
     | NodeEnded
     | BuffersFreed
+    | BuffersOffloaded
+    | BuffersRestored
     | Waited
     | Noted
 )

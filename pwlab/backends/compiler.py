@@ -25,10 +25,16 @@ _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 class Executable:
     """A compiled computation: where its inputs must lie, and where its results will."""
 
-    __slots__ = ("call", "in_shardings", "out_shardings", "several")
+    __slots__ = ("call", "in_shardings", "out_shardings", "scratch", "several", "written")
 
-    def __init__(self, call: Any, in_shardings: Sequence[Any], out_shardings: Sequence[Any], several: bool):
+    def __init__(
+        self, call: Any, in_shardings: Sequence[Any], out_shardings: Sequence[Any], several: bool, scratch: int = 0
+    ):
         self.call = call
+        #: Bytes that it needs on each device while it runs, beside inputs and results, where XLA says.
+        self.scratch = scratch
+        #: Bytes of each result on each device of the slice, once somebody asked; empty where they are cut up evenly.
+        self.written: tuple[int, ...] | None = None
         self.in_shardings = list(in_shardings)
         self.out_shardings = list(out_shardings)
         #: Whether it runs on several devices, so that its launches must be ordered on all of them.
@@ -94,7 +100,13 @@ def _compile(computation: Computation, inputs: list[Any], spread: bool, devices:
         compiled = jitted.lower(*specs).compile()
     out = compiled.output_shardings
     call = _in_x64(compiled) if wide else compiled
-    return Executable(call, shardings, out if isinstance(out, (list, tuple)) else [out], spread and len(devices) > 1)
+    out = out if isinstance(out, (list, tuple)) else [out]
+    return Executable(call, shardings, out, spread and len(devices) > 1, _scratch(compiled))
+
+
+def _scratch(compiled: Any) -> int:
+    stats = compiled.memory_analysis()
+    return 0 if stats is None else stats.temp_size_in_bytes
 
 
 def _in_x64(compiled: Any) -> Callable[..., Any]:
@@ -111,6 +123,20 @@ def _identifier(name: str) -> str:
     """A name that shows in XLA's profiles: letters, digits and underscores."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:60].strip("_")
     return text or "computation"
+
+
+def written(outputs: Sequence[Buffer], shardings: Sequence[Any], width: int) -> tuple[int, ...]:
+    """Bytes of each output on each of a slice's ``width`` virtual devices, which may share chips.
+
+    Empty where each is cut up evenly, as is thought of all until they are compiled.
+    """
+    bytes: list[int] = []
+    for buffer, sharding in zip(outputs, shardings, strict=True):
+        shape = buffer.aval.shape
+        part = math.prod(sharding.shard_shape(shape)) / max(math.prod(shape), 1)
+        bytes.append(math.ceil(buffer.nbytes * part * len(sharding.device_set) / width))
+    even = [-(-buffer.nbytes // width) for buffer in outputs]
+    return () if bytes == even else tuple(bytes)
 
 
 def on_slice(spec: Any, devices: tuple[Any, ...], axes: tuple[str, ...], shape: tuple[int, ...]) -> NamedSharding:

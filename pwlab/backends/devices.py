@@ -17,6 +17,7 @@ from typing import Any
 
 import jax
 
+from .. import checks
 from ..errors import StartError
 from ..events import IslandSpec
 from ..ids import DeviceId, IslandId
@@ -57,11 +58,23 @@ def find(islands: Islands = None, devices_per_island: int | None = None, hbm_byt
       StartError: a number is out of range, an island is not described as it must be, or JAX already runs with
         too few CPU devices.
     """
-    shapes = _shapes(islands)
-    count = len(shapes) if shapes else islands if isinstance(islands, int) else None
-    for name, n in (("islands", count), ("devices_per_island", devices_per_island), ("hbm_bytes", hbm_bytes)):
-        if n is not None and n < 1:
-            raise StartError(f"{name} is {n}; it is at least 1")
+    shapes: list[tuple[tuple[int, ...], str | None]] = []
+    count: int | None = None
+    if isinstance(islands, Sequence) and not isinstance(islands, str):
+        shapes = _shapes(islands)
+    elif islands is not None:
+        count = checks.whole("islands", islands, StartError, 'or a list such as [{"shape": (2, 4)}]')
+        checks.at_least(1, "islands", count, StartError)
+    if devices_per_island is not None:
+        if shapes:
+            raise StartError(
+                f"devices_per_island={devices_per_island} goes with a number of islands; islands that are described "
+                "have the devices of their shape"
+            )
+        devices_per_island = checks.at_least(1, "devices_per_island", devices_per_island, StartError)
+    if hbm_bytes is not None:
+        hbm_bytes = checks.size("hbm_bytes", hbm_bytes, StartError)
+        checks.at_least(1, "hbm_bytes", hbm_bytes, StartError)
     sizes = [math.prod(shape) for shape, _ in shapes]
     emulated = sum(sizes) or (count or 2) * (devices_per_island or 4)
     _ask_for_cpu_devices(emulated)
@@ -85,20 +98,19 @@ def find(islands: Islands = None, devices_per_island: int | None = None, hbm_byt
     return _real(devices, count, devices_per_island, hbm_bytes)
 
 
-def _shapes(islands: Islands) -> list[tuple[tuple[int, ...], str | None]]:
-    """(shape, chip) of each described island; empty where only a number was given."""
-    if islands is None or isinstance(islands, int):
-        return []
+def _shapes(islands: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[int, ...], str | None]]:
+    """(shape, chip) of each described island."""
     found: list[tuple[tuple[int, ...], str | None]] = []
-    for i, island in enumerate(islands):
-        unknown = set(island) - {"shape", "chip"}
-        shape = island.get("shape")
-        if unknown or not shape or any(not isinstance(n, int) or n < 1 for n in shape):
+    for i, given in enumerate(islands):
+        island: Any = given  # a user's, and may be anything
+        if not isinstance(island, Mapping) or not {"shape"} <= set(island) <= {"shape", "chip"}:
             raise StartError(
-                f"island {i} is described as {dict(island)}; describe it by its mesh, and by its chip if you like: "
+                f"island {i} is described as {island!r}; describe it by its mesh, and by its chip if you like: "
                 '{"shape": (2, 4), "chip": "cpu"}'
             )
-        found.append((tuple(shape), island.get("chip")))
+        shape = checks.shape(f"the shape of island {i}", island["shape"], StartError)
+        chip = island.get("chip")
+        found.append((shape, None if chip is None else checks.text(f"the chip of island {i}", chip, StartError)))
     if not found:
         raise StartError("islands is an empty list; describe at least one")
     return found

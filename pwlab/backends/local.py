@@ -20,6 +20,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -40,7 +41,9 @@ from ..events import (
     NodeCompleted,
     NodeKind,
     NodePrepared,
+    Offload,
     Prepare,
+    Restore,
 )
 from ..ids import BufferId, DeviceId, NodeId
 from ..runtime import Buffer, Failure, Task
@@ -48,6 +51,7 @@ from ..runtime.buffers import Signal
 from ..runtime.clock import now
 from . import compiler
 from .devices import Machine
+from .offload import HostCopy
 
 _COLLECTIVES_IN_FLIGHT = 16
 _HOST_THREADS = 4
@@ -117,6 +121,10 @@ class LocalBackend:
                 self._queues[2 * instruction.island].put(task)
         elif isinstance(instruction, Move):
             self._move(instruction)
+        elif isinstance(instruction, Offload):
+            self._offload(instruction)
+        elif isinstance(instruction, Restore):
+            self._restore(instruction)
         elif isinstance(instruction, Free):
             for buffer_id in instruction.buffers:
                 buffer = self._buffers.pop(buffer_id, None)
@@ -131,7 +139,7 @@ class LocalBackend:
         devices = self._devices(instruction.devices)
         for buffer_id in instruction.buffers:
             buffer = self._buffers.get(buffer_id)
-            if buffer is None or not isinstance(buffer.array, jax.Array):
+            if buffer is None or not isinstance(buffer.array, (jax.Array, HostCopy)):
                 continue
             old = buffer.array.sharding
             if buffer.spread and isinstance(old, NamedSharding):
@@ -139,7 +147,26 @@ class LocalBackend:
                 buffer.sharding = compiler.on_slice(old.spec, devices, mesh.axis_names, mesh.devices.shape)
             else:
                 buffer.sharding = SingleDeviceSharding(devices[0])
-            buffer.array = jax.device_put(buffer.array, buffer.sharding)
+            if isinstance(buffer.array, HostCopy):
+                buffer.array.sharding = buffer.sharding
+            else:
+                buffer.array = jax.device_put(buffer.array, buffer.sharding)
+
+    def _offload(self, instruction: Offload) -> None:
+        """Puts host copies in place of arrays that nothing launched uses; what the host cannot take stays."""
+        for buffer_id in instruction.buffers:
+            buffer = self._buffers.get(buffer_id)
+            if buffer is not None and isinstance(buffer.array, jax.Array):
+                with suppress(RuntimeError):  # or the user's own code donated it
+                    buffer.array = HostCopy(buffer.array)
+
+    def _restore(self, instruction: Restore) -> None:
+        """Brings arrays back from the host; one for which the device has no room stays, and fails what reads it."""
+        for buffer_id in instruction.buffers:
+            buffer = self._buffers.get(buffer_id)
+            if buffer is not None and isinstance(buffer.array, HostCopy):
+                with suppress(RuntimeError):
+                    buffer.array = buffer.array.copied()
 
     def close(self) -> None:
         self._closed = True
@@ -166,11 +193,11 @@ class LocalBackend:
         # Only while nothing compiles are the shardings of all inputs known.
         try:
             if self._to_compile == self._compiled and self._prepared(task):
-                return NodePrepared(now(), task.node)
+                return _told(task, len(instruction.devices))
         except Exception as error:  # of this node alone: what the driver's thread raises stops the session
             return self._broke(task, error)
         self._to_compile += 1
-        self._compiling.put((task, task.devices))
+        self._compiling.put((task, task.devices, len(instruction.devices)))
         return None
 
     def _prepared(self, task: Task) -> bool:
@@ -208,7 +235,7 @@ class LocalBackend:
 
     def _compile_loop(self, inbox: SimpleQueue[Any]) -> None:
         while (item := inbox.get()) is not None:
-            task, devices = item
+            task, devices, width = item
             took = 0.0
             try:
                 # Its slice may move meanwhile; then it comes again with new devices, and what is answered here says
@@ -222,7 +249,7 @@ class LocalBackend:
                     self.compilations += 1
                     if before == list(map(compiler.sharding_of, task.inputs)):
                         took = now() - began
-                event: Event = NodePrepared(now(), task.node, took)
+                event: Event = _told(task, width, took)
             except Exception as error:
                 event = self._broke(task, error)
             self._compiled += 1
@@ -289,7 +316,7 @@ class LocalBackend:
             self._launched.wait_for(
                 lambda: value.array is not None or value.failure is not None or value.ready or self._closed
             )
-        array = value.array
+        array = value.value
         if array is None:
             if value.ready and not self._closed:  # it was there; it went with its client, which is closed
                 made = f", made at {value.source}," if value.source else ""
@@ -388,6 +415,19 @@ class LocalBackend:
             buffer.settle(failure)
         self._launched.notify()
         self._settled(task)
+
+
+def _told(task: Task, width: int, seconds: float = 0.0) -> NodePrepared:
+    """That a task is prepared for so many virtual devices, and what it takes of each."""
+    executable = task.executable
+    if executable is None:
+        spread = task.spread and task.kind is NodeKind.TRANSFER
+        written = compiler.written(task.outputs, [b.sharding for b in task.outputs], width) if spread else ()
+        return NodePrepared(now(), task.node, seconds, 0, written)
+    if executable.written is None:
+        shardings = executable.out_shardings
+        executable.written = compiler.written(task.outputs, shardings, width) if task.spread else ()
+    return NodePrepared(now(), task.node, seconds, executable.scratch, executable.written)
 
 
 def _error_of(results: list[Any]) -> Exception | None:

@@ -12,7 +12,7 @@ UNLIMITED = 1 << 62
 class Account:
     """Bytes now, the most ever, and how many may be."""
 
-    __slots__ = ("ahead", "capacity", "crest", "future", "name", "peak", "used")
+    __slots__ = ("ahead", "capacity", "crest", "future", "late", "name", "peak", "used")
 
     def __init__(self, name: str, capacity: int):
         #: For people: ``device 3``, ``client 'a'``.
@@ -25,8 +25,10 @@ class Account:
         self.future = 0
         #: at the highest point of that;
         self.crest = 0
-        #: in addition, by what was launched out of order since the plan was made.
+        #: in addition, by what was launched out of order since the plan was made and is still held,
         self.ahead = 0
+        #: and by the scratch of one node, the most of those of which it was learned since.
+        self.late = 0
 
     @property
     def limited(self) -> bool:

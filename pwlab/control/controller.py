@@ -25,6 +25,7 @@ from ..events import (
     BuffersReleased,
     ClientCancelled,
     ClientClosed,
+    ClientKnown,
     ClientOpened,
     Dispatch,
     Event,
@@ -34,6 +35,7 @@ from ..events import (
     IslandKnown,
     NodeBroke,
     NodeCompleted,
+    NodeHeld,
     NodePrepared,
     NodesSubmitted,
     Noted,
@@ -63,6 +65,7 @@ from .resources import Resources
 from .scheduler import Scheduler
 from .snapshots import MemoryUse, memory_use
 from .store import Store
+from .suspension import Suspension
 
 
 class Controller:
@@ -94,6 +97,7 @@ class Controller:
         self._scheduler = Scheduler(self._registry, self._memory)
         self._scheduler.limit(max_in_flight)
         self._programs = Programs(nodes, self._store, self._memory, self._scheduler)
+        self._suspension = Suspension(self._store, self._memory, self._scheduler)
         self._migration = Migration(self._resources, self._programs, self._scheduler, self._store, self._memory)
         self._handlers: dict[type, Callable[[Any, Answer], None]] = {
             IslandJoined: self._join,
@@ -140,12 +144,20 @@ class Controller:
         scheduler, programs, time = self._scheduler, self._programs, event.time
         if self._resources.moving:
             self._migration.proceed(answer)
+        store = self._store
+        if store.revised or store.rested:
+            self._suspension.leave(answer)
         while (node := scheduler.take(time)) is not None:
             programs.launch(node, answer)
+        if store.away:
+            self._suspension.come_back(answer)
+        lacking = scheduler.lacking()
+        if lacking:
+            answer.facts += [NodeHeld(time, node, account, bytes) for node, account, bytes in lacking]
         if self._registry.notes:
             answer.facts += [Noted(time, text) for text in self._registry.notes]
             self._registry.notes.clear()
-        self._store.flush(answer)
+        store.flush(answer)
         return answer.instructions, answer.facts
 
     # --- to look at; nothing of it changes anything ---------------------------------
@@ -222,8 +234,9 @@ class Controller:
         self._resources.validate()
         self._programs.validate()
         self._scheduler.validate(self._programs.nodes.values())
-        self._store.validate()
+        self._store.validate(self._programs.nodes.values())
         self._memory.validate()
+        self._suspension.validate()
         for queue in self._scheduler.queues.values():
             assert all(self._clients.table.get(client.name) is client for client in queue.tallies)
         for client in {node.client for node in self._programs.nodes.values()}:
@@ -244,6 +257,8 @@ class Controller:
 
     def _release_slice(self, event: SliceReleased, answer: Answer) -> None:
         if self._resources.release(event.slice):
+            self._store.revised = True
+            self._memory.revise()
             self._scheduler.revise()
             answer.facts.append(SliceUnmapped(event.time, event.slice))
 
@@ -264,14 +279,18 @@ class Controller:
         self._dispatch = event.dispatch or self._dispatch
 
     def _open_client(self, event: ClientOpened, answer: Answer) -> None:
-        self._clients.open(event)
+        client = self._clients.open(event)
         self._memory.limit_changed()
         self._scheduler.stir()
+        answer.facts.append(
+            ClientKnown(event.time, client.name, client.share, client.priority, event.max_bytes, client.max_in_flight)
+        )
 
     def _close_client(self, event: ClientClosed, answer: Answer) -> None:
         client = self._clients.close(event.client)
         self._programs.cancel_client(client, f"client {client.name!r} was closed", answer)
         self._store.disown(client)
+        self._store.revised = self._store.revised or bool(self._store.away)
         self._scheduler.forget(client)
 
     def _cancel_client(self, event: ClientCancelled, answer: Answer) -> None:
@@ -304,6 +323,6 @@ class Controller:
             if place is None:
                 raise UnknownName(f"slice {event.slice} is not mapped: there is nothing of it to hold")
             place.suspended = suspended
-        self._store.changes += 1
-        self._store.relieved = True
+        self._store.revised = True
+        self._memory.revise()
         self._scheduler.revise()

@@ -9,23 +9,37 @@ from __future__ import annotations
 
 #: What a launch counts before anything like it was measured, in seconds a merged computation.
 UNMEASURED = 1e-3
-#: Weight of the newest measurement.
-_NEWEST = 0.25
+#: The average goes over so many runs, the newest counting most.
+_RUNS = 16
+#: A run counts as at most so many times the average.
+_LATE = 2.0
+#: Averages of one computation closer than this factor are one: what differs is who ran beside whom.
+_SAME = 2.0
 _KEEP = 4096
 
 
 class Duration:
-    """How long one computation takes, in seconds; None before it was measured."""
+    """How long one computation takes, in seconds; None before it was measured.
 
-    __slots__ = ("seconds",)
+    Besides what its compiler said, once it has: bytes of scratch and of each output, on each device.
+    """
+
+    __slots__ = ("_runs", "scratch", "seconds", "written")
 
     def __init__(self) -> None:
         self.seconds: float | None = None
+        self._runs = 0
+        self.scratch = 0
+        self.written: tuple[int, ...] = ()
 
     def measured(self, seconds: float) -> None:
-        """Learns from a run."""
-        seconds = max(seconds, 0.0)
-        self.seconds = seconds if self.seconds is None else self.seconds + _NEWEST * (seconds - self.seconds)
+        """Learns from a run; from one that took far longer only so much, for ends are seen late and never early."""
+        seconds, before = max(seconds, 0.0), self.seconds
+        if before:
+            seconds = min(seconds, _LATE * before)
+        if self._runs < _RUNS:
+            self._runs += 1
+        self.seconds = seconds if before is None else before + (seconds - before) / self._runs
 
 
 class Durations:
@@ -49,3 +63,15 @@ class Durations:
             del records[next(iter(records))]
         records[key, devices] = record
         return record
+
+
+def counted(common: Duration, own: Duration) -> float:
+    """Seconds that a run counts where device time is divided: what its computation takes, for everybody.
+
+    One run's own time says little of the computation.  A thread that wakes late to see an end gives one run the time of
+    the next, and who runs rarely always runs after others: with shares of 1:2:4:8 the first client's runs measured 7
+    to 30 % longer than the last one's of the same computation.  So equal computations count equal.  A client for which
+    one really takes longer, as where its data say how long it loops, shows in its ``own`` average, and that counts then.
+    """
+    everybody, mine = common.seconds or 0.0, own.seconds or 0.0
+    return everybody if everybody / _SAME <= mine <= everybody * _SAME else mine

@@ -57,6 +57,11 @@ class Explainer:
         if producer.failure is not None:
             error = producer.failure.told_to(producer)
             return Why((Reason(Kind.FAILED, what, producer.id, buffer=id, detail=error, source=producer.spec.source),))
+        if buffer.away:
+            who = self._suspender(producer)
+            detail = f"{who} is suspended" if who else "it comes back when a launch reads it, or there is room to spare"
+            reason = Reason(Kind.AWAY, what, producer.id, buffer=id, detail=detail, bytes=buffer.total)
+            return Why((reason,))
         if producer.state.ended:
             return Why((Reason(Kind.READY, what, producer.id, buffer=id),))
         return self.node(producer.id)
@@ -138,14 +143,20 @@ class Explainer:
 
     def _stopped(self, node: Node) -> _Step:
         place = node.place
-        if node.client.suspended:
-            return _reason(Kind.SUSPENDED, node, detail=f"client {node.client.name!r}"), None
-        if node.program.suspended:
-            return _reason(Kind.SUSPENDED, node, detail=f"program {node.program.id} {node.program.name!r}"), None
-        if place.suspended:
-            return _reason(Kind.SUSPENDED, node, detail=f"slice {place.name!r}"), None
+        who = self._suspender(node)
+        if who:
+            away = sum(self._store.away[id].total for id in node.reads if id in self._store.away)
+            return _reason(Kind.SUSPENDED, node, detail=who, bytes=away), None
         last = next((n for n in self._programs.nodes.values() if n.launched and n.place is place), None)
         return _reason(Kind.MOVING, node, last, detail=repr(place.name)), last
+
+    def _suspender(self, node: Node) -> str:
+        """What is suspended that a node belongs to, for people; empty if nothing is."""
+        if node.client.suspended:
+            return f"client {node.client.name!r}"
+        if node.program.suspended:
+            return f"program {node.program.id} {node.program.name!r}"
+        return f"slice {node.place.name!r}" if node.place.suspended else ""
 
     def _queued(self, node: Node) -> _Step:
         """It misses nothing, and is not launched."""
@@ -183,7 +194,7 @@ class Explainer:
         holds: dict[Node, int] = {}
         for buffer in self._store.buffers.values():
             producer = buffer.producer
-            if producer is not None and buffer.held:
+            if producer is not None and buffer.held and not buffer.away:
                 if account in buffer.accounts:
                     holds[producer] = holds.get(producer, 0) + buffer.share
                 elif account is buffer.owner.memory:

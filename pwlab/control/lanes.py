@@ -8,8 +8,12 @@ Device time is divided by *virtual time* (start-time fair queueing; stride sched
 the same with equal costs).  A client's tally on an island counts the device time that it
 was given, divided by its share; the policy ``proportional`` picks the least.  A launch is
 charged what it is expected to take, at once, so that many can be in flight, and corrected
-by what it took.  The island's own virtual time is that of the newest launch.  A client
-that comes back from idleness is put there: who was away has no credit, and no debt.
+by what it took (see ``counted``).  The island's own virtual time is that of the newest
+launch; where the island was idle itself, the highest that any client was charged to.  A
+client that comes back from idleness is put there: who was away has no credit, and no debt but for its last launch, if
+that is still ahead.  Without this last a client that waits for each of its results would be
+idle for a moment after each, and never pay.  More than that the order of virtual times leaves
+nobody with; what other policies gave in their time is not asked back.
 """
 
 from __future__ import annotations
@@ -19,24 +23,33 @@ from heapq import heapify, heappop, heappush
 
 from ..events import NodeState
 from ..ids import NodeId
+from .accounts import Account
 from .clients import Client
-from .durations import UNMEASURED
+from .durations import UNMEASURED, Durations, counted
 from .records import Node, Placement
+
+_KEEP_DURATIONS = 256
 
 
 class Tally:
     """What one client has had of one island."""
 
-    __slots__ = ("aside", "flying", "turn", "virtual")
+    __slots__ = ("aside", "durations", "flying", "last", "newest", "turn", "virtual")
 
     def __init__(self, virtual: float, turn: int):
         #: Device time charged, in seconds times devices, over share.
         self.virtual = virtual
+        #: What its last launch was charged, over share.
+        self.last = 0.0
         #: The number of the island's launch that was its last.
         self.turn = turn
         #: Gangs launched and not ended, and gangs that may go but wait for memory.
         self.flying = 0
         self.aside = 0
+        #: The highest order of those that were set aside: what is older goes before them, however many they are.
+        self.newest = -1
+        #: How long its own runs took.
+        self.durations = Durations(_KEEP_DURATIONS)
 
 
 @dataclass(slots=True, eq=False)
@@ -82,20 +95,39 @@ class Lane:
 class IslandQueue:
     """What one island could launch now, and what it has launched."""
 
-    __slots__ = ("aside", "flying", "held", "lanes", "tallies", "turns", "virtual")
+    __slots__ = (
+        "aside",
+        "flying",
+        "held",
+        "lanes",
+        "latest",
+        "least",
+        "planned",
+        "tallies",
+        "tried",
+        "turns",
+        "virtual",
+    )
 
     def __init__(self) -> None:
         #: Gangs that are launched and have not ended, in the order of launch.
         self.flying: dict[NodeId, Node] = {}
         #: By client; never an empty lane, never one whose first gang was withdrawn.
         self.lanes: dict[Client, Lane] = {}
-        #: Gangs that may go but wait for memory.
+        #: Gangs that may go but wait for memory; the fewest bytes that would let one go, by account, and the number of
+        #: the memory plan under which they were set aside.
         self.aside: dict[NodeId, Node] = {}
+        self.least: dict[Account, int] = {}
+        self.planned = -1
+        #: Whether a gang was tried since somebody looked which of them may go.
+        self.tried = False
         #: Gangs that could go, were they not suspended.
         self.held: dict[NodeId, Node] = {}
         self.tallies: dict[Client, Tally] = {}
         self.turns = [0]
+        #: Virtual time: of the newest launch, and the highest that any client was charged to.
         self.virtual = 0.0
+        self.latest = 0.0
 
     @property
     def in_flight(self) -> int:
@@ -133,8 +165,10 @@ class IslandQueue:
             self.push(node, back=True)
 
     def arrive(self, tally: Tally) -> None:
-        """A client was idle, by its own will or another's: it starts level with all others."""
-        tally.virtual = max(tally.virtual, self.virtual)
+        """A client was idle, by its own will or another's: it starts level with all others (see above)."""
+        if not (self.flying or self.lanes or self.aside):
+            self.virtual = self.latest
+        tally.virtual = max(self.virtual, min(tally.virtual, self.virtual + tally.last))
         tally.turn = self.turns[0]
 
     def pop(self, lane: Lane) -> Node:
@@ -145,7 +179,12 @@ class IslandQueue:
     def set_aside(self, node: Node) -> None:
         """Keeps a gang that was popped until there is memory for it."""
         self.aside[node.id] = node
-        self.tallies[node.client].aside += 1
+        tally = self.tallies[node.client]
+        tally.aside += 1
+        tally.newest = max(tally.newest, node.order)
+        if node.obstacle is not None:
+            account, bytes = node.obstacle
+            self.least[account] = min(bytes, self.least.get(account, bytes))
 
     def forget(self, node: Node) -> None:
         """Lets go of a gang that was set aside or held."""
@@ -162,11 +201,47 @@ class IslandQueue:
         for node in [node for node in (*self.aside.values(), *self.held.values()) if node.place is place]:
             self.forget(node)
 
-    def recall(self) -> None:
-        """Enters again what was set aside."""
-        aside, self.aside = self.aside, {}
-        for node in aside.values():
+    def recall(self, plan: int, ample: bool, first: Node | None) -> bool:
+        """Enters again what may have found memory; tells whether there is any.
+
+        Under a new ``plan`` or in ``ample`` memory that is all; else ``first``, the oldest that waits for anything, and
+        of each client the first for which there is room.
+        """
+        if self.planned != plan or ample:
+            self.planned = plan
+            self.least.clear()
+            found = list(self.aside.values())
+            for node in found:
+                node.obstacle = None
+        else:
+            found: list[Node] = []
+            for account, bytes in self.least.items():
+                if account.used + bytes <= account.capacity:
+                    found = self._fitting()
+                    break
+            if first is not None and first.id in self.aside and first.obstacle is None:
+                found.append(first)
+        for node in found:
+            del self.aside[node.id]
             self.push(node, back=True)
+        return bool(found)
+
+    def _fitting(self) -> list[Node]:
+        """Of each client the first that was set aside for want of room that is there now."""
+        chosen: dict[Client, Node] = {}
+        self.least.clear()
+        for node in self.aside.values():
+            if node.obstacle is None:
+                continue
+            account, bytes = node.obstacle
+            if account.used + bytes <= account.capacity:
+                other = chosen.get(node.client)
+                if other is None or node.order < other.order:
+                    chosen[node.client] = node
+            known = self.least.get(account)
+            if known is None or bytes < known:
+                self.least[account] = bytes
+        return list(chosen.values())
 
     def launch(self, node: Node) -> None:
         """Gives a gang that was popped its place, and charges its client."""
@@ -174,21 +249,28 @@ class IslandQueue:
         node.charge = (node.spec.parts * UNMEASURED if duration is None else duration) * len(node.devices)
         tally = self.tallies[node.client]
         self.virtual = max(self.virtual, tally.virtual)
-        tally.virtual += node.charge / node.client.share
+        tally.last = node.charge / node.client.share
+        tally.virtual += tally.last
+        self.latest = max(self.latest, tally.virtual)
         self.turns[0] += 1
         tally.turn = self.turns[0]
         tally.flying += 1  # as is Client.in_flight, over all islands
         self.flying[node.id] = node
 
-    def end(self, node: Node, device_seconds: float | None) -> None:
-        """Gives the place of a launched gang back; what it took is None where nobody knows."""
+    def end(self, node: Node, seconds: float | None) -> None:
+        """Gives the place of a launched gang back; it took ``seconds``, or nobody knows."""
         del self.flying[node.id]
         tally = self.tallies.get(node.client)
         if tally is None:  # its client is closed
             return
         tally.flying -= 1
-        if device_seconds is not None:
-            tally.virtual += (device_seconds - node.charge) / node.client.share
+        if seconds is not None:
+            own = tally.durations.of(node.key, len(node.devices))
+            own.measured(seconds)
+            taken = counted(node.duration, own) * len(node.devices)
+            tally.virtual += (taken - node.charge) / node.client.share
+            tally.last = taken / node.client.share
+            self.latest = max(self.latest, tally.virtual)
 
     def tidy(self, lane: Lane) -> None:
         """Drops withdrawn and suspended gangs from the front, and the lane with its last gang."""

@@ -51,6 +51,7 @@ class Migration:
         if short:
             self._resources.stay(place)
             raise PlacementError(short)
+        self._memory.revise()
         self._scheduler.revise()
         self.proceed(answer)
 
@@ -64,6 +65,7 @@ class Migration:
         short = self._short(place)
         if short:
             self._resources.stay(place)
+            self._memory.revise()
             self._scheduler.revise()
             answer.facts.append(Noted(answer.time, short))
             return
@@ -75,7 +77,7 @@ class Migration:
         if buffers:
             answer.instructions.append(Move(buffers, place.slice, place.island, place.devices))
         self._programs.relocate(place, answer)
-        self._memory.limit_changed()
+        self._memory.revise()
         self._scheduler.revise()
 
     def _short(self, place: Placement) -> str:
@@ -84,7 +86,7 @@ class Migration:
         assert target is not None
         more: dict[Account, int] = {}
         for buffer in self._store.lying(place):
-            if buffer.held and buffer.accounts:
+            if buffer.held and buffer.accounts and not buffer.away:
                 for account in buffer.accounts:
                     more[account] = more.get(account, 0) - buffer.share
                 for device in target.devices[: len(buffer.accounts)]:

@@ -38,6 +38,7 @@ from ..errors import InternalError
 from ..events import (
     Abandon,
     Dispatch,
+    DispatchChanged,
     Launch,
     NodeAdded,
     NodeBroke,
@@ -100,7 +101,11 @@ class Programs:
             self.programs[event.program] = program
             answer.facts.append(ProgramOpened(event.time, event.program, event.name, event.client, event.source))
         program.dispatch = event.dispatch or program.dispatch
-        at_once = (program.dispatch or dispatch) is Dispatch.PARALLEL
+        chosen = program.dispatch or dispatch
+        if event.nodes and chosen is not program.dispatched:
+            program.dispatched = chosen
+            answer.facts.append(DispatchChanged(event.time, program.id, chosen))
+        at_once = chosen is Dispatch.PARALLEL
         nodes = [Node(spec, program, places[spec.slice], next(self._order), self.durations) for spec in event.nodes]
         program.client.queued += len(nodes)
         for node in nodes:
@@ -130,6 +135,10 @@ class Programs:
             raise InternalError(f"{node} was prepared, but nobody asked for that yet")
         if node.asked > 1:  # for devices from which its slice has moved
             node.asked -= 1
+            return
+        if self._memory.learn(node, event.scratch, event.written) and (never := self._memory.impossible(node)):
+            node.failure = node.failure or Failure.of(node, never)
+            self._abandon([node], answer)
             return
         self._move(node, NodeState.PREPARED, answer, 0.0, event.seconds)
         self._move(node, NodeState.QUEUED, answer)
@@ -240,12 +249,16 @@ class Programs:
         self._ask(node, answer)
 
     def _go(self, node: Node, answer: Answer, start: float, end: float) -> None:
+        self._memory.launched(node)
+        if not node.host and self._store.away:
+            self._store.restore([b for id in node.reads if (b := self._store.away.get(id)) is not None], answer)
         node.launched = True
         answer.instructions.append(Launch(node.id, node.island, node.devices))
-        answer.facts.append(NodeMoved(answer.time, node.id, NodeState.LAUNCHED, node.island, node.devices))
+        answer.facts.append(
+            NodeMoved(answer.time, node.id, NodeState.LAUNCHED, node.island, node.devices, 0.0, node.scratch, node.laid)
+        )
         node.client.queued -= 1
         node.place.flying += 1
-        self._memory.launched(node)
         self._store.launch(node)
         for output in node.spec.outputs:
             for reader in self._store.readers(output.buffer):
@@ -320,6 +333,8 @@ class Programs:
         del self.nodes[node.id], program.live[node.id]
         self._store.end(node)
         if node.launched:
+            if node.early:
+                self._memory.ended(node)
             node.place.flying -= 1
         else:
             node.client.queued -= 1
@@ -331,6 +346,9 @@ class Programs:
     def _close(self, program: Program, answer: Answer) -> None:
         if program.closed and not program.live:
             del self.programs[program.id]
+            if program.suspended:  # nobody could name it any more
+                program.suspended = False
+                self._store.revised = True
             answer.facts.append(ProgramEnded(answer.time, program.id, program.verdict))
 
     def _give_up_all(self, programs: list[Program], reason: str, answer: Answer) -> None:

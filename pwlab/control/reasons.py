@@ -7,8 +7,11 @@ them for people, and a view may draw them instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
+from typing import Any
 
 from ..ids import BufferId, IslandId, NodeId, ProgramId, SliceId, Source
 from ..units import bytes_text as sized
@@ -34,6 +37,7 @@ class Kind(StrEnum):
     PROGRAM = "program"  #: nodes of a program that have not ended
     OPEN = "open"  #: the rest of a program, which has not been submitted
     READY = "ready"
+    AWAY = "away"  #: there, in host memory
     ENDED = "ended"
     FAILED = "failed"
     UNKNOWN = "unknown"
@@ -81,6 +85,17 @@ class Why:
     def __str__(self) -> str:
         return told(self)
 
+    def __repr__(self) -> str:
+        n = len(self.reasons)
+        return f"Why({n} reason{'s' * (n > 1)}, the root: {text_of(self.root)})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The value of a cell in a terminal."""
+        printer.text(told(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
 
 def text_of(reason: Reason) -> str:
     """One line for people."""
@@ -119,6 +134,7 @@ def text_of(reason: Reason) -> str:
             says = "waits, because all launches are paused: step or resume"
         case Kind.SUSPENDED:
             says = f"waits, because {r.detail} is suspended: resume it"
+            says += f"; {sized(r.bytes)} of what it reads lie in host memory" if r.bytes else ""
         case Kind.MOVING:
             says = f"waits, because its slice {r.detail} moves" + (
                 f" when {r.other_name}, launched there, has ended" if r.other_name else ""
@@ -131,6 +147,8 @@ def text_of(reason: Reason) -> str:
             says = "has nothing to run now, and more of it will be submitted"
         case Kind.READY:
             says = "is there"
+        case Kind.AWAY:
+            says = f"is there, {sized(r.bytes)} in host memory: {r.detail}"
         case Kind.ENDED:
             says = "has ended"
         case Kind.FAILED:
@@ -144,3 +162,17 @@ def text_of(reason: Reason) -> str:
 def told(why: Why) -> str:
     """All reasons, one a line, each further in than the one before it."""
     return "\n".join("  " * depth + text_of(reason) for depth, reason in enumerate(why.reasons))
+
+
+def _as_html(why: Why) -> str:
+    return f"<pre>{escape(told(why))}</pre>"
+
+
+#: How a :class:`Why` shows itself in a notebook; the package sets it to the view's function, which lies above.
+as_html: Callable[[Why], str] = _as_html
+
+
+def set_html(html: Callable[[Why], str]) -> None:
+    """Says how a :class:`Why` shows itself in a notebook."""
+    global as_html
+    as_html = html

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..events import Dispatch, Fact, Instruction, NodeKind, NodeSpec, NodeState, OutputSpec
+from ..events import Dispatch, Fact, Instruction, NodeKind, NodeSpec, NodeState
 from ..ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId, Source
 from .accounts import Account
 from .clients import Client
@@ -91,6 +91,8 @@ class Program:
     client: Client
     #: How its nodes are dispatched, or None for the session's setting.
     dispatch: Dispatch | None = None
+    #: How those of its newest window are.
+    dispatched: Dispatch = Dispatch.PARALLEL
     #: Its last window has come.
     closed: bool = False
     #: Why the user gave it up, or None.
@@ -109,13 +111,6 @@ class Program:
         return NodeState.CANCELLED if self.any_cancelled else NodeState.DONE
 
 
-def share_of(output: OutputSpec, devices: int) -> int:
-    """Bytes of an output on each of so many devices; on a host they are not counted."""
-    if not devices:
-        return 0
-    return -(-output.bytes // devices) if output.per_device is None else output.per_device
-
-
 class Node:
     """One node on its way through life."""
 
@@ -128,13 +123,19 @@ class Node:
         "devices",
         "draw",
         "duration",
+        "early",
         "failure",
         "host",
         "id",
         "island",
+        "key",
+        "lack",
+        "laid",
         "last",
         "launched",
         "missing",
+        "needs",
+        "obstacle",
         "offered",
         "on_end",
         "on_launch",
@@ -143,8 +144,11 @@ class Node:
         "plan",
         "program",
         "reads",
+        "scratch",
+        "shares",
         "spec",
         "state",
+        "written",
     )
 
     def __init__(self, spec: NodeSpec, program: Program, place: Placement, order: int, durations: Durations):
@@ -157,22 +161,39 @@ class Node:
         self.place = place
         self.host = spec.kind is NodeKind.HOST
         self.settle()
-        #: Bytes that its outputs take on each of its devices.
-        self.draw = 0
-        if not self.host:
-            devices = len(self.devices)
-            for output in spec.outputs:
-                self.draw += share_of(output, devices)
-        #: What it draws on, one for each device; and for each that has a limit the highest point before it.
+        self.key = spec.key or spec.name
+        self.duration = duration = durations.of(self.key, len(self.devices))
+        devices = len(self.devices)
+        #: Bytes that each of its outputs takes on each of its devices, that all of them take, and that it needs besides
+        #: while it runs.  What the compiler says of that is known once its like was prepared.
+        self.written: tuple[int, ...] = ()
+        if self.host or not spec.key or len(duration.written) != len(spec.outputs):
+            self.written = tuple([output.share(devices) for output in spec.outputs])
+        else:
+            self.written = duration.written
+        #: As the compiler told it, or empty where that is as was thought.
+        self.laid: tuple[int, ...] = ()
+        self.draw = sum(self.written)
+        self.scratch = 0 if self.host else duration.scratch
+        #: What it draws on, one account for each device.
         self.accounts: tuple[Account, ...] = ()
+        # See ``memory.py``: those of its devices' accounts that need a look, each with how often it counts there;
+        self.shares: tuple[tuple[Account, int], ...] = ()
+        #: what its launch takes of each account, at most and in the end, if nothing is donated to it;
+        self.needs: tuple[tuple[Account, int, int], ...] = ()
+        #: for each such account the highest point before it;
         self.crests: tuple[tuple[Account, int], ...] = ()
-        #: Number of the memory plan under which it was launched.
+        #: number of the memory plan under which it was launched, and whether out of order;
         self.plan = -1
-        self.duration = durations.of(spec.key or spec.name, len(self.devices))
+        self.early = False
+        #: the account, and the bytes needed there, for which it was not launched; None: they are kept for another.
+        self.obstacle: tuple[Account, int] | None = None
         #: Device time for which its client was charged at its launch.
         self.charge = 0.0
         #: When it could first have been launched.
         self.offered = 0.0
+        #: Where it waits for memory: which account is too small, and by how many bytes, as observers were told.
+        self.lack: tuple[str, int] | None = None
         self.state = NodeState.WAITING
         #: The state before this one.
         self.last = NodeState.WAITING
@@ -199,8 +220,13 @@ class Node:
         self.devices: tuple[DeviceId, ...] = () if self.host else devices if self.spec.spread else devices[:1]
 
     @property
+    def suspended(self) -> bool:
+        """Whether its client, its program or its slice is suspended."""
+        return self.program.suspended or self.client.suspended or self.place.suspended
+
+    @property
     def held(self) -> bool:
-        """Whether its client, its program or its slice is suspended, or the slice is about to move."""
+        """Whether it is suspended, or its slice is about to move."""
         place = self.place
         return self.program.suspended or self.client.suspended or place.suspended or place.target is not None
 

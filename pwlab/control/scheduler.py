@@ -68,9 +68,12 @@ class Scheduler:
         #: How many nodes may be launched in spite of the pause.
         self.steps = 0
         self._memory = memory
-        self._changes = 0
+        #: What :attr:`Memory.shifts` was when somebody looked who of those that wait for memory may have found some.
+        self._seen = 0
         #: Islands where a gang may wait for memory.
         self._short: dict[IslandId, None] = {}
+        #: Gangs that were found to lack memory, or to lack another amount of it, since observers were told.
+        self._lacking: dict[NodeId, Node] = {}
         self._hosts: list[tuple[int, Node]] = []
         self._held_hosts: dict[NodeId, Node] = {}
         #: Islands where a launch may have become possible; a dict for its order.
@@ -120,6 +123,7 @@ class Scheduler:
     def offer(self, node: Node, time: float) -> None:
         """Takes a queued node that misses nothing more."""
         node.offered = time
+        node.lack = None
         if not node.host:
             self.queues[node.island].push(node)
             self._stirred[node.island] = None
@@ -169,35 +173,92 @@ class Scheduler:
             if not node.held:
                 return node
             self._held_hosts[node.id] = node
-        if self._changes != self._memory.changes:
-            self._changes = self._memory.changes
-            for island in self._short:
-                self.queues[island].recall()
-                self._stirred[island] = None
-            self._short.clear()
-        while self._stirred:
+        while (self._short and self._wake()) or self._stirred:
             island = next(iter(self._stirred))
             queue = self.queues[island]
             while len(queue.flying) < self.max_in_flight:
+                if island in self._short:
+                    self._weed(queue)
                 lanes = self.shown(queue)
                 if not lanes:
+                    if queue.tried and queue.aside and self._recall(queue, island):
+                        continue
                     break
+                queue.tried = True
                 node = queue.pop(self.registry.choose(lanes))
-                if self._memory.grants(node, not queue.flying):
+                if self._memory.grants(node):
                     queue.launch(node)
                     node.client.in_flight += 1
                     return node
-                queue.set_aside(node)
-                self._short[island] = None
+                self._set_aside(node, queue, island)
             del self._stirred[island]
         return None
+
+    def _wake(self) -> bool:
+        """Whether gangs that wait for memory may have found it since somebody looked; their islands are stirred."""
+        memory = self._memory
+        woken = False
+        if self._seen != memory.shifts:
+            if memory.stale:
+                memory.plan()
+            self._seen = memory.shifts
+            for island in list(self._short):
+                if self._recall(self.queues[island], island):
+                    self._stirred[island] = None
+                    woken = True
+        return woken
+
+    def _recall(self, queue: IslandQueue, island: IslandId) -> bool:
+        """Whether a gang that waits for memory is in its lane again."""
+        memory = self._memory
+        queue.tried = False
+        if queue.recall(memory.plans, memory.ample(island), memory.first()):
+            return True
+        if not queue.aside:
+            del self._short[island]
+        elif not queue.flying and not self.shown(queue) and memory.reconsiders():
+            return queue.recall(memory.plans, False, memory.first())
+        return False
+
+    def _weed(self, queue: IslandQueue) -> None:
+        """Sets aside again what was recalled and came too late."""
+        fits = self._memory.fits
+        for lane in list(queue.lanes.values()):
+            while lane.gangs and (node := lane.gangs[0][1]).obstacle is not None and not fits(node):
+                self._set_aside(queue.pop(lane), queue, node.island)
+
+    def _set_aside(self, node: Node, queue: IslandQueue, island: IslandId) -> None:
+        self._lacks(node, first=not queue.tallies[node.client].aside)
+        queue.set_aside(node)
+        self._short[island] = None
+
+    def lacking(self) -> list[tuple[NodeId, str, int]]:
+        """Gangs that wait for memory, which account is too small and by how many bytes; each new finding once."""
+        if not self._lacking:
+            return []
+        waiting = [node for node in self._lacking.values() if node.state is NodeState.QUEUED]
+        self._lacking.clear()
+        return [(node.id, *node.lack) for node in waiting if node.lack is not None]
+
+    def _lacks(self, node: Node, first: bool) -> None:
+        """Notes what a gang lacks; after the first time only of the ``first`` of its client, to bound what is told."""
+        if node.lack is not None and not first:
+            return
+        lack = "", 0
+        if node.obstacle is not None:
+            account, bytes = node.obstacle
+            lack = account.name, account.used + bytes - account.capacity
+        if lack != node.lack:
+            node.lack = lack
+            self._lacking[node.id] = node
 
     def shown(self, queue: IslandQueue) -> list[Lane]:
         """The lanes that a policy may choose from."""
         return [
             lane
             for lane in queue.lanes.values()
-            if lane.tally.aside < LOOK_BEHIND and (lane.owner.max_in_flight is None or not lane.owner.full)
+            if (lane.tally.aside < LOOK_BEHIND or lane.order < lane.tally.newest)
+            and (lane.owner.max_in_flight is None or not lane.owner.full)
         ]
 
     def end(self, node: Node, seconds: float | None) -> None:
@@ -207,12 +268,10 @@ class Scheduler:
         client = node.client
         limited = client.full
         client.in_flight -= 1
-        taken = None
         if seconds is not None:
             node.duration.measured(seconds)
-            taken = max(seconds, 0.0) * len(node.devices)
-            client.device_seconds += taken
-        self.queues[node.island].end(node, taken)
+            client.device_seconds += max(seconds, 0.0) * len(node.devices)
+        self.queues[node.island].end(node, seconds)
         self._stirred[node.island] = None
         if limited:  # its lanes were hidden, by its own limit: that earns no credit
             for island, queue in self.queues.items():
@@ -225,7 +284,12 @@ class Scheduler:
         """Checks lanes and places against ``nodes``, all that have not ended."""
         nodes = list(nodes)
         assert all(island in self._short for island, queue in self.queues.items() if queue.aside)
+        assert all(node.lack is not None for queue in self.queues.values() for node in queue.aside.values())
         resting = self.paused and not self.steps
+        for queue in self.queues.values():
+            for node in queue.aside.values():
+                room = node.obstacle is not None and self._memory.fits(node)
+                assert resting or not room or len(queue.flying) >= self.max_in_flight, f"{node} has room and waits"
         assert resting or not self._stirred, "an island was left with something to do"
         assert resting or not any(n.state is NodeState.QUEUED for _, n in self._hosts), "a host node was left behind"
         able = {node for node in nodes if node.state is NodeState.QUEUED and not node.missing}

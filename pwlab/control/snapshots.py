@@ -31,6 +31,7 @@ class Holder:
       name, node: the computation that wrote it.
       pinned: the client holds it; else it goes when the last of its ``readers`` ends.
       readers: how many nodes read it and have not ended.
+      away: it lies in host memory, and takes none of its devices'.
     """
 
     buffer: BufferId
@@ -44,14 +45,20 @@ class Holder:
     pinned: bool
     readers: int
     source: Source | None
+    away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """All devices, and who holds what on them, the most first."""
+    """All devices, and who holds what on them, the most first; what is suspended may lie in host memory instead."""
 
     devices: tuple[DeviceUse, ...]
     holders: tuple[Holder, ...]
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes in host memory that come back to devices."""
+        return sum(holder.bytes for holder in self.holders if holder.away)
 
 
 def memory_use(store: Store, memory: Memory, islands: Iterable[IslandSpec]) -> MemoryUse:
@@ -80,6 +87,7 @@ def memory_use(store: Store, memory: Memory, islands: Iterable[IslandSpec]) -> M
                     buffer.pinned,
                     len(buffer.readers),
                     spec.source,
+                    buffer.away,
                 )
             )
     holders.sort(key=lambda holder: (-holder.bytes, holder.buffer))

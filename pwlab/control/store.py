@@ -41,11 +41,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, ValuesView
 
-from ..events import BuffersFreed, Free
+from ..events import BuffersFreed, BuffersRestored, Free, Restore
 from ..ids import BufferId, DeviceId, IslandId, NodeId
 from .accounts import Account
 from .clients import Client
-from .records import Answer, Failure, Node, Placement, share_of
+from .records import Answer, Failure, Node, Placement
 
 
 class Buffer:
@@ -53,6 +53,7 @@ class Buffer:
 
     __slots__ = (
         "accounts",
+        "away",
         "bytes",
         "donor",
         "gone",
@@ -85,6 +86,8 @@ class Buffer:
         self.donor: Node | None = None
         #: Bytes that count for it now.
         self.held = 0
+        #: It lies in host memory, and counts on no device.
+        self.away = False
         #: Observers were told that its memory went back.
         self.gone = False
 
@@ -129,6 +132,12 @@ class Store:
         self.plans = 0
         self.newest_unsound = -1
         self.relieved = False
+        #: For ``suspension.py``: what lies in host memory; what shall go there when nothing that is launched uses it;
+        #: which of that may be free to; and whether something was suspended or goes on since it looked.
+        self.away: dict[BufferId, Buffer] = {}
+        self.leaving: dict[BufferId, None] = {}
+        self.rested: list[BufferId] = []
+        self.revised = False
         self._dropped: list[BufferId] = []
         self._freed: list[BufferId] = []
         self._freed_bytes = 0
@@ -140,10 +149,9 @@ class Store:
     def write(self, node: Node) -> None:
         """Makes the buffers that ``node`` will write."""
         buffers = self.buffers
-        devices = len(node.accounts)
-        for output in node.spec.outputs:
+        for output, share in zip(node.spec.outputs, node.written, strict=True):
             buffer = buffers[output.buffer] = Buffer(output.buffer, output.bytes, node, node.client)
-            buffer.accounts, buffer.share = node.accounts, share_of(output, devices)
+            buffer.accounts, buffer.share = node.accounts, share
         if not node.client.closed:
             for id in node.spec.pinned:
                 buffers[id].pinned = True
@@ -179,12 +187,12 @@ class Store:
         self.present[island] = present
         if present > self.peak[island]:
             self.peak[island] = present
-        draw = node.draw
-        if draw:
+        draw, scratch = node.draw, node.scratch
+        if draw or scratch:
             accounts = node.accounts
-            self.shares[island] += draw
+            self.shares[island] += draw + scratch
             for account in accounts:
-                account.used += draw
+                account.used += draw + scratch
                 if account.used > account.peak:
                     account.peak = account.used
             account = node.client.memory
@@ -198,6 +206,12 @@ class Store:
         self.changes += 1
         if not node.launched:
             self.relieved = True
+        elif node.scratch:
+            self.shares[node.island] -= node.scratch
+            for account in node.accounts:
+                account.used -= node.scratch
+        if self.leaving:
+            self.rested += (*node.reads, *(output.buffer for output in node.spec.outputs))
         for id in node.reads:
             buffer = buffers[id]
             del buffer.readers[node.id]
@@ -238,7 +252,9 @@ class Store:
             assert producer is not None
             producer.settle()
             old, buffer.accounts = buffer.accounts, tuple(devices[device] for device in producer.devices)
-            if buffer.held:
+            if buffer.away:
+                moved.append(buffer.id)
+            elif buffer.held:
                 self.shares[before] -= buffer.share
                 self.shares[place.island] += buffer.share
                 self.present[before] -= buffer.held
@@ -253,6 +269,32 @@ class Store:
                     account.peak = max(account.peak, account.used)
         return moved
 
+    def offload(self, buffer: Buffer) -> None:
+        """A buffer goes to host memory."""
+        buffer.away = True
+        self.away[buffer.id] = buffer
+        self.leaving.pop(buffer.id, None)
+        self._count(buffer, -1)
+        self.changes += 1
+        self.relieved = True
+
+    def restore(self, buffers: Iterable[Buffer], answer: Answer) -> None:
+        """Buffers come back from host memory."""
+        ids: list[BufferId] = []
+        bytes = 0
+        for buffer in buffers:
+            buffer.away = False
+            del self.away[buffer.id]
+            self._count(buffer, 1)
+            ids.append(buffer.id)
+            bytes += buffer.held
+            if buffer.producer is not None and buffer.producer.suspended:
+                self.leaving[buffer.id] = None
+        if ids:
+            self.changes += 1
+            answer.instructions.append(Restore(tuple(ids)))
+            answer.facts.append(BuffersRestored(answer.time, tuple(ids), bytes))
+
     def flush(self, answer: Answer) -> None:
         """Tells what was dropped and freed since the last time, in one instruction and one fact."""
         if self._dropped:
@@ -263,8 +305,8 @@ class Store:
             self._freed.clear()
             self._freed_bytes = 0
 
-    def validate(self) -> None:
-        """Checks that nothing needless is kept, that no reader has ended, and recounts the bytes."""
+    def validate(self, nodes: Iterable[Node]) -> None:
+        """Recounts the bytes, and checks against ``nodes``, all that have not ended, that nothing needless is kept."""
         assert not self._dropped and not self._freed, "buffers were dropped and nobody was told"
         present = dict.fromkeys(self.present, 0)
         shares = dict.fromkeys(self.present, 0)
@@ -284,8 +326,17 @@ class Store:
             assert buffer.settled == producer.state.ended
             counts = producer.launched and not buffer.gone
             assert buffer.held == (buffer.bytes if counts else 0), f"buffer {id} is miscounted"
+            assert buffer.away == (id in self.away)
+            if buffer.away:
+                assert buffer.held and buffer.accounts and buffer.settled, f"buffer {id} has nothing to put away"
+                assert not any(r.launched and not r.host for r in buffer.readers.values()), f"buffer {id} is in use"
+                continue
             present[producer.island] += buffer.held
             shares[producer.island] += buffer.share if buffer.held else 0
+        for node in nodes:
+            if node.launched:
+                shares[node.island] += node.scratch
+        assert self.buffers.keys() >= self.away.keys() and self.buffers.keys() >= self.leaving.keys()
         assert shares == self.shares
         assert present == self.present, "the bytes are miscounted"
         assert all(self.peak[island] >= bytes for island, bytes in present.items())
@@ -303,20 +354,45 @@ class Store:
         self._give_back(buffer)
         self._dropped.append(buffer.id)
         del self.buffers[buffer.id]
+        self.leaving.pop(buffer.id, None)
 
     def _give_back(self, buffer: Buffer) -> None:
         if buffer.gone:
             return
         buffer.gone = True
         self._freed.append(buffer.id)
-        if buffer.held and buffer.producer is not None:
-            for account in buffer.accounts:
-                account.used -= buffer.share
-            buffer.owner.memory.used -= buffer.share * len(buffer.accounts)
-            self.shares[buffer.producer.island] -= buffer.share
-            self.changes += 1
-            if buffer.producer.plan != self.plans:
+        producer = buffer.producer
+        if buffer.held and producer is not None:
+            if buffer.away:
+                buffer.away = False
+                del self.away[buffer.id]
+            else:
+                share = buffer.share
+                for account in buffer.accounts:
+                    account.used -= share
+                buffer.owner.memory.used -= share * len(buffer.accounts)
+                self.shares[producer.island] -= share
+                self.present[producer.island] -= buffer.held
+                self.changes += 1
+            if producer.plan != self.plans:
                 self.relieved = True
-            self.present[buffer.producer.island] -= buffer.held
+            elif producer.early:
+                for account, times in producer.shares:
+                    account.ahead -= buffer.share * times
             self._freed_bytes += buffer.held
             buffer.held = 0
+
+    def _count(self, buffer: Buffer, sign: int) -> None:
+        """Counts a buffer that is held on its devices, or no longer."""
+        assert buffer.producer is not None
+        island, share = buffer.producer.island, sign * buffer.share
+        for account in buffer.accounts:
+            account.used += share
+            if account.used > account.peak:
+                account.peak = account.used
+        owner = buffer.owner.memory
+        owner.used += share * len(buffer.accounts)
+        owner.peak = max(owner.peak, owner.used)
+        self.shares[island] += share
+        self.present[island] += sign * buffer.held
+        self.peak[island] = max(self.peak[island], self.present[island])

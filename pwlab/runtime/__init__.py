@@ -5,7 +5,9 @@
 
 from .buffers import Buffer as Buffer
 from .buffers import Failure as Failure
+from .buffers import Parked as Parked
 from .driver import Driver as Driver
 from .protocol import Backend as Backend
 from .protocol import Computation as Computation
+from .protocol import Owner as Owner
 from .protocol import Task as Task

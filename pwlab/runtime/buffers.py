@@ -93,6 +93,16 @@ class Gone(weakref.ref[Any]):
     buffer: BufferId
 
 
+class Parked:
+    """What stands for an array while it lies in host memory; the backend that brought it there knows how."""
+
+    __slots__ = ()
+
+    def copied(self) -> Any:
+        """A copy on the array's devices; it belongs to the caller."""
+        raise NotImplementedError
+
+
 class Buffer:
     """One logical buffer of a session."""
 
@@ -136,7 +146,7 @@ class Buffer:
         #: Where the end of the last holder is reported: the driver's inbox.
         self.releases = releases
         self.watch: Gone | None = None
-        #: The array, once launched; a future until ``ready``.
+        #: The array, once launched; a future until ``ready``.  :class:`Parked` while it lies in host memory.
         self.array: Any = None
         #: Its sharding, known once the node that writes it is prepared.
         self.sharding: Any = None
@@ -155,6 +165,12 @@ class Buffer:
     def release(self) -> None:
         """The user holds it no longer."""
         self.releases(self.id)
+
+    @property
+    def value(self) -> Any:
+        """The array, on its devices; the caller's own copy of it while it lies in host memory."""
+        array = self.array
+        return array.copied() if isinstance(array, Parked) else array
 
     @property
     def settled(self) -> bool:

@@ -61,9 +61,8 @@ class Driver:
         self._alive: set[Task] = set()
         self._ending = threading.Lock()
         self.signal = Signal()
-        #: Nodes that have ended, of all that were ever submitted, and the bytes of their results.
+        #: Nodes that have ended, of all that were ever submitted.
         self.ended = 0
-        self.ended_bytes = 0
         #: The newest failures, each with the node that it began with; what depends on them is not listed.
         self.failures: deque[tuple[NodeId, Failure]] = deque(maxlen=1000)
         self.crash: str | None = None
@@ -98,12 +97,19 @@ class Driver:
         """Asks something of the controller on the thread that owns it; only to look, for status and tests."""
         return self._ask(question, timeout)
 
+    def ask(self, question: Callable[[Any], R]) -> Future[R]:
+        """As :meth:`look`, but waits for nothing; where the session is stopped meanwhile, no answer comes."""
+        return self._put(question)
+
     def _ask(self, item: Any, timeout: float) -> Any:
+        return self._put(item).result(timeout)
+
+    def _put(self, item: Any) -> Future[Any]:
         if self.closed:
             raise SessionClosed("the session was stopped; start a new one with pw.start() or %pw start")
         answer: Future[Any] = Future()
         self._inbox.put((item, answer))
-        return answer.result(timeout)
+        return answer
 
     @property
     def released(self) -> Callable[[Any], None]:
@@ -196,7 +202,9 @@ class Driver:
             if task in self._alive:
                 self._alive.discard(task)
                 self.ended += 1
-                self.ended_bytes += task.nbytes
+                if task.owner is not None:
+                    task.owner.ended += 1
+                    task.owner.ended_bytes += task.nbytes
 
     def _crashed(self, item: Any, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error)).strip()

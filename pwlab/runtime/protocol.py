@@ -48,6 +48,22 @@ class Computation:
         self.executables: dict[Hashable, Any] = {}
 
 
+class Owner:
+    """A client, as those know it who submit for it and run it: how far it is ahead of the devices."""
+
+    __slots__ = ("closed", "ended", "ended_bytes", "name", "submitted", "submitted_bytes")
+
+    def __init__(self, name: str):
+        self.name = name
+        self.closed = False
+        #: Nodes that were submitted, and the bytes of their results.
+        self.submitted = 0
+        self.submitted_bytes = 0
+        #: What of these has ended.
+        self.ended = 0
+        self.ended_bytes = 0
+
+
 class Task:
     """One run of a node: what the backend needs beside the controller's :class:`~pwlab.events.NodeSpec`."""
 
@@ -63,6 +79,7 @@ class Task:
         "nbytes",
         "node",
         "outputs",
+        "owner",
         "parts",
         "source",
         "spec",
@@ -82,6 +99,7 @@ class Task:
         parts: int = 1,
         spec: Any = None,
         context: Context | None = None,
+        owner: Owner | None = None,
     ):
         self.node = node
         self.kind = kind
@@ -98,6 +116,7 @@ class Task:
         self.spec = spec
         #: The context variables of the cell, for Python that runs as part of the node.
         self.context = context
+        self.owner = owner
         self.devices: tuple[Any, ...] = ()
         self.executable: Any = None
         #: Why it failed, where the failure began with it; set by the backend before it settles.

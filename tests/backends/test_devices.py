@@ -117,3 +117,32 @@ def test_two_islands_share_a_chip() -> None:
     assert "[6., 6.]" in out
     assert "[ 0.,  2.,  4.,  6.,  8., 10., 12., 14.]" in out
     assert "[ 1.,  3.,  5.,  7.,  9., 11., 13., 15.]" in out
+
+
+class Measured:
+    """A device that says, or does not say, how much memory JAX may take of it."""
+
+    platform = "tpu"
+
+    def __init__(self, id: int, stats: dict[str, int] | None):
+        self.id = id
+        self._stats = stats
+
+    def memory_stats(self) -> dict[str, int] | None:
+        return self._stats
+
+
+@pytest.mark.parametrize(
+    ("stats", "asked", "capacity"),
+    [
+        ({"bytes_limit": 16 << 30, "bytes_in_use": 5}, None, 16 << 30),
+        ({"bytes_limit": 16 << 30}, 1000, 1000),
+        ({"bytes_in_use": 5}, None, None),
+        (None, None, None),
+    ],
+)
+def test_capacity_is_what_the_device_says_unless_it_is_given(
+    stats: dict[str, int] | None, asked: int | None, capacity: int | None
+) -> None:
+    (island,) = _grouped([Measured(0, stats), Measured(1, stats)], 1, 2, asked).islands
+    assert island.hbm_bytes == capacity

@@ -31,11 +31,13 @@ from pwlab.events import (
     NodeSpec,
     NodesSubmitted,
     NodeState,
+    Offload,
     OutputSpec,
     Paused,
     Prepare,
     ProgramCancelled,
     ProgramEnded,
+    Restore,
     Resumed,
     ResumedEntity,
     SettingsChanged,
@@ -86,6 +88,9 @@ class Lab:
         self.moved: set[SliceId] = set()
         self.moving: set[SliceId] = set()
         self.lying: dict[BufferId, tuple[tuple[DeviceId, ...], int]] = {}
+        #: What lies in host memory, and where it lay; the scratch that nodes take while they run, by name.
+        self.away: dict[BufferId, tuple[tuple[DeviceId, ...], int]] = {}
+        self.scratch: dict[str, int] = {}
 
     # --- what can be sent ---
 
@@ -180,7 +185,8 @@ class Lab:
         for node in nodes:
             if id_of(node) in self.preparing:
                 self.preparing.remove(id_of(node))
-            self.send(NodePrepared(self.tick(), id_of(node), 0.5))
+            scratch = self.scratch.get(self.specs[id_of(node)].name, 0)
+            self.send(NodePrepared(self.tick(), id_of(node), 0.5, scratch))
 
     def complete(self, *nodes: NodeSpec | NodeId) -> None:
         for node in nodes:
@@ -328,16 +334,27 @@ class Lab:
             if tried[self.owner[id]] > LOOK_BEHIND:
                 continue
             devices = self.gang(spec)
-            gets, given = share(spec.outputs[0], devices), [self.lying.get(b, ((), 0)) for b in spec.donates]
-            needs = {device: gets - sum(b for where, b in given if device in where) for device in devices}
-            short = any(n > 0 and used[d] + n > limits[d] for d, n in needs.items() if limits[d] is not None)
-            _, most = self.client_limits.get(self.owner[id], (None, None))
-            need = gets * len(devices) - sum(
-                bytes * len(where)
-                for buffer, (where, bytes) in zip(spec.donates, given, strict=True)
-                if buffer in self.producer and self.client_of[self.producer[buffer]] == self.client_of[id]
+            gets, scratch = share(spec.outputs[0], devices), self.scratch.get(spec.name, 0)
+            lie = {**self.lying, **(self.away if devices else {})}
+            given = [lie.get(b, ((), 0)) for b in spec.donates]
+            # What it takes of devices and of clients, with what it must bring back from host memory.
+            needs: Counter[Any] = Counter(
+                {d: gets + scratch - sum(bytes for where, bytes in given if d in where) for d in devices}
             )
-            poor = most is not None and need > 0 and mine[self.client_of[id]] + need > most
+            owns: Counter[Any] = Counter({self.client_of[id]: gets * len(devices)})
+            for buffer, (where, bytes) in zip(spec.donates, given, strict=True):
+                if buffer in self.producer:
+                    owns[self.client_of[self.producer[buffer]]] -= bytes * len(where)
+            for buffer in [b for b in dict.fromkeys(spec.inputs) if b in self.away and devices]:
+                where, bytes = self.away[buffer]
+                needs.update(dict.fromkeys(where, bytes))
+                owns[self.client_of[self.producer[buffer]]] += bytes * len(where)
+            brings = sum(b in self.away for b in spec.donates)
+            short = any(n > 0 and used[d] + n > most for d, n in needs.items() if (most := limits[d]) is not None)
+            poor = any(
+                n > 0 and (most := self._max_bytes(who)) is not None and mine[who] + n > most for who, n in owns.items()
+            )
+            short = short or bool(brings)  # it has to lie there first, which can be more than what is left in the end
             assert short or poor, f"node {id} is stuck: {self.controller.why(id)}"
 
     # --- what every answer must keep to ---
@@ -373,6 +390,7 @@ class Lab:
                     assert not self.dropped[buffer], f"node {node} reads buffer {buffer}, which is gone"
                     made_by = self.producer.get(buffer)
                     assert made_by is None or made_by in self.launched, "launched before its producer"
+                    assert buffer not in self.away or not devices, f"buffer {buffer} lies in host memory"
                 assert all(other in self.ended for other in spec.after), "launched before its turn"
                 assert self._may_overwrite(spec), "an earlier reader would find its input overwritten"
                 self.launched.append(node)
@@ -389,8 +407,23 @@ class Lab:
                     maker = self.producer[buffer]
                     assert self.specs[maker].slice == slice
                     assert maker in self.launched and self.flying_on(slice) == []
+                    if buffer in self.away:
+                        self.away[buffer] = devices[: len(self.away[buffer][0])], self.away[buffer][1]
                     if buffer in self.lying:  # not given back in the same event
                         self.lying[buffer] = devices[: len(self.lying[buffer][0])], self.lying[buffer][1]
+            case Offload(buffers):
+                for buffer in buffers:
+                    maker = self.producer[buffer]
+                    assert maker in self.ended and not self.dropped[buffer], f"buffer {buffer} is not there"
+                    assert self._is_suspended(maker), f"buffer {buffer} belongs to nobody suspended"
+                    for spec in self.specs.values():
+                        if buffer in spec.inputs and spec.id not in self.ended:
+                            assert spec.id not in self.launched, f"buffer {buffer} is in use"
+                            assert self._is_suspended(spec.id), f"buffer {buffer} is still wanted"
+                    self.away[buffer] = self.lying.pop(buffer)
+            case Restore(buffers):
+                for buffer in buffers:
+                    self.lying[buffer] = self.away.pop(buffer)
             case Abandon(node, error, cause, cancelled):
                 end = self.ended[node]
                 assert end.state is (NodeState.CANCELLED if cancelled else NodeState.FAILED)
@@ -429,10 +462,18 @@ class Lab:
     def flying_on(self, slice: int) -> list[NodeId]:
         return [node for nodes in self.flying.values() for node in nodes if self.specs[node].slice == slice]
 
+    def _max_bytes(self, client: tuple[str, int]) -> int | None:
+        name, which = client
+        return self.client_limits.get(name, (None, None))[1] if which == self.generation[name] else None
+
+    def _is_suspended(self, node: NodeId) -> bool:
+        client = self.owner[node] if self.client_of[node][1] == self.generation[self.owner[node]] else None
+        names = {("client", client), ("program", self.program_of[node]), ("slice", self.specs[node].slice)}
+        return bool(names & self.suspended)
+
     def _not_held_back(self, node: NodeId) -> None:
         client = self.owner[node]
-        names = {("client", client), ("program", self.program_of[node]), ("slice", self.specs[node].slice)}
-        assert not names & self.suspended, f"node {node} is suspended"
+        assert not self._is_suspended(node), f"node {node} is suspended"
         if self.steps is not None:
             assert self.steps > 0, f"node {node} was launched in a pause"
             self.steps -= 1
@@ -450,6 +491,11 @@ class Lab:
                 continue
             for device in devices:
                 used[device] += bytes
+        for buffer in [buffer for buffer in self.away if self.freed[buffer]]:
+            del self.away[buffer]
+        for node in (n for nodes in self.flying.values() for n in nodes):
+            for device in self.gang(self.specs[node]):
+                used[device] += self.scratch.get(self.specs[node].name, 0)
         for island in self.islands.values():
             if island.hbm_bytes is not None:
                 assert all(used[device] <= island.hbm_bytes for device in island.devices), "memory overflows"

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pwlab.control import DeviceUse, Holder
-from pwlab.events import Dispatch, NodeKind, NodeState
+from pwlab.events import ClientKnown, Dispatch, NodeHeld, NodeKind, NodeState
 from pwlab.ids import DeviceId, IslandId, Source
 
 D, F, Q, L = NodeState.DONE, NodeState.FAILED, NodeState.QUEUED, NodeState.LAUNCHED
@@ -348,3 +348,46 @@ def play(lab, chance):
             return
         act, node = chance.choice(choices)
         act(node)
+
+
+# --- what observers are told ------------------------------------------------------------------------------------------
+
+
+def told(lab):
+    return [(f.node, f.account, f.bytes) for _, _, facts in lab.trace for f in facts if isinstance(f, NodeHeld)]
+
+
+def test_observers_are_told_what_waits_for_memory_and_how_much_it_lacks():
+    lab = small(None)
+    lab.open("alice", max_bytes=80)
+    a, b, c = lab.node("a", bytes=30), lab.node("b", bytes=40), lab.node("c", bytes=60)
+    lab.submit(a, b, c, client="alice")
+    lab.prepare(a, b, c)
+    assert told(lab) == [(c.id, "client 'alice'", 50)]
+    lab.complete(a)
+    assert told(lab) == [(c.id, "client 'alice'", 50)], "nothing has changed"
+    lab.release(a)
+    assert told(lab)[1:] == [(c.id, "client 'alice'", 20)]
+    lab.complete(b)
+    lab.release(b)
+    assert lab.state(c) is L and len(told(lab)) == 2
+    lab.end()
+
+
+def test_room_that_is_kept_for_an_older_launch_is_told_as_such():
+    lab = small(100)
+    wide, narrow = lab.node("wide", bytes=90), lab.node("narrow", bytes=50)
+    lab.submit(wide, narrow)
+    lab.prepare(narrow)
+    assert lab.state(narrow) is Q
+    assert told(lab) == [(narrow.id, "", 0)]
+    lab.prepare(wide)
+    lab.end()
+
+
+def test_observers_know_the_settings_of_each_client():
+    lab = Lab()
+    lab.open("alice", share=2.5, max_bytes=80)
+    lab.open("alice", share=4.0, priority=3, max_in_flight=2)
+    known = [fact for _, _, facts in lab.trace for fact in facts]
+    assert known == [ClientKnown(1.0, "alice", 2.5, 0, 80, None), ClientKnown(2.0, "alice", 4.0, 3, None, 2)]

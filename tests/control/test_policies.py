@@ -76,9 +76,9 @@ def test_choice(policy, lanes, first):
 class Island:
     """Clients that always have a few programs queued, and an island that runs one launch after another."""
 
-    def __init__(self, policy, clients, seconds=lambda client, i: 1.0, ahead=40, in_flight=4, devices=2):
+    def __init__(self, policy, clients, seconds=lambda client, i: 1.0, ahead=40, in_flight=4, devices=2, key=""):
         self.controller = Controller(policy=policy, max_in_flight=in_flight)
-        self.seconds, self.ahead = seconds, ahead
+        self.seconds, self.ahead, self.key = seconds, ahead, key
         self.now = self.free = 0.0
         self.heap, self.count, self.made = [], 0, 0
         self.owner, self.length, self.done = {}, {}, {}
@@ -105,7 +105,7 @@ class Island:
         self.submitted[client] += 1
         self.owner[self.made] = client
         self.length[self.made] = self.seconds(client, self.submitted[client])
-        spec = NodeSpec(NodeId(self.made), f"{client}", NodeKind.COMPUTE, SliceId(1), spread=True)
+        spec = NodeSpec(NodeId(self.made), f"{client}", NodeKind.COMPUTE, SliceId(1), spread=True, key=self.key)
         self.send(NodesSubmitted(self.now, ProgramId(self.made), "p", (spec,), client=client))
 
     def run(self, launches, active):
@@ -185,11 +185,31 @@ def test_durations_are_learned_and_bounded():
     assert table.of("f", 1) is first and table.of("f", 2) is not first
     first.measured(4.0)
     first.measured(8.0)
-    assert first.seconds == 5.0
+    assert first.seconds == 6.0
+    for _ in range(100):
+        first.measured(1.0)
+    assert first.seconds == pytest.approx(1.0, abs=0.01), "the newest sixteen or so count"
     table.of("f", 1)
     table.of("g", 1)
     assert len(table) == 2
-    assert table.of("f", 1).seconds == 5.0, "used since, so kept"
+    assert table.of("f", 1).seconds == first.seconds, "used since, so kept"
+
+
+def test_equal_computations_count_equal_however_they_were_measured():
+    """Who runs rarely always runs after others, and its runs measure longer."""
+    clients = {"rare": {"share": 1.0}, "often": {"share": 8.0}}
+    island = Island("proportional", clients, lambda client, i: 1.3 if client == "rare" else 1.0, key="f")
+    got = island.run(1800, list(clients))
+    assert got["often"] / (got["rare"] / 1.3) == pytest.approx(8.0, rel=0.02)
+
+
+def test_a_client_for_which_a_computation_really_takes_longer_pays_for_that():
+    """As where its data say how long a loop runs.  The other then pays for its own, but for what the average is off."""
+    clients = {"long": {}, "short": {}}
+    island = Island("proportional", clients, lambda client, i: 10.0 if client == "long" else 1.0, key="f")
+    island.run(200, list(clients))
+    got = island.run(2200, list(clients))
+    assert got["long"] / got["short"] == pytest.approx(1.0, abs=0.15)
 
 
 # --- policies of the user's ----------------------------------------------------------------------------

@@ -33,6 +33,7 @@ node = st.fixed_dictionaries(
         "pinned": st.booleans(),
         "spread": st.booleans(),
         "bytes": st.sampled_from([0, 20, 60, 100, 150]),
+        "name": st.sampled_from(["plain", "plain", "scratches"]),
     }
 )
 
@@ -51,6 +52,7 @@ class Sequences(RuleBasedStateMachine):
     def start(self, limit, dispatch, policy, hbm):
         self.settings = {"max_in_flight": limit, "dispatch": dispatch, "policy": policy}
         self.lab = Lab(**self.settings)
+        self.lab.scratch["scratches"] = 30
         self.lab.island(2, hbm_bytes=hbm)
         self.lab.island(3)
         for devices, island in ((2, 0), (3, 1), (1, 0), (2, 1)):
@@ -74,7 +76,7 @@ class Sequences(RuleBasedStateMachine):
             before = [*lab.specs.values(), *specs]
             after = tuple(before[i % len(before)] for i in each["after"] if before)
             spec = lab.node(
-                "n",
+                each["name"],
                 *reads,
                 slice=each["slice"],
                 kind=each["kind"],

@@ -234,6 +234,22 @@ def test_a_long_chain_is_told_without_recursion(lab):
     assert why == lab.controller.why(nodes[-1].id)
 
 
+def test_what_lies_in_host_memory(lab):
+    a = lab.node("a", bytes=2048)
+    lab.run(a, client="me")
+    lab.suspend(client="me")
+    b = lab.node("b", a)
+    lab.submit(b, client="me")
+    (first,) = lines(lab.controller.why(b.id))
+    assert first.endswith(
+        "waits, because client 'me' is suspended: resume it; 2.0 KB of what it reads lie in host memory"
+    )
+    (there,) = lines(lab.controller.why(buffer=buffer_of(a)))
+    assert there == "buffer 1, a result of 'a', is there, 2.0 KB in host memory: client 'me' is suspended"
+    lab.unsuspend(client="me")
+    lab.end()
+
+
 def test_every_kind_was_shown(request):
     ran = {item.name for item in request.session.items if item.path == request.path}
     if ran != {name for name in globals() if name.startswith("test_")}:
