@@ -1,4 +1,5 @@
-"""The dashboard: frames with very many launches, the layout, what it adds to a notebook, and what it costs a run.
+"""The dashboard: frames with very many launches, the layout, what it adds to a notebook, what it costs a run, and
+how late it is.
 
 Frames are measured in Chromium with Playwright; where either is missing a loud line says so and the rest is measured.
 """
@@ -6,15 +7,19 @@ Frames are measured in Chromium with Playwright; where either is missing a loud 
 from __future__ import annotations
 
 import functools
+import gc
 import http.server
 import importlib.util
+import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +31,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import jax
 import jax.numpy as jnp
 from dashboard.runs import run
-from measure import Figure, report, seconds
+from kernels import kernel
+from lag import lag
+from measure import Figure, report, resident_mb
 
 import pwlab as pw
-from pwlab.observe import FactRing
-from pwlab.viz.dashboard import Dashboard, Feed, snapshot
+from pwlab.events import Fact, IslandKnown, Noted, SliceMapped
+from pwlab.observe import FactRing, Recorder
+from pwlab.viz.dashboard import Feed, snapshot
 from pwlab.viz.dashboard import widget as dashboard_widget
 
 JS = Path(dashboard_widget.__file__).parents[1] / "js"
@@ -94,17 +102,55 @@ def sizes() -> list[Figure]:
     ]
 
 
-def history() -> Figure:
-    """Memory that a million facts take, beside the ring that has them anyway."""
-    ring = FactRing(1_000_000)
-    ring.extend(run(165_000))
-    feed = Feed(ring, threaded=False)
-    while feed.history.catch_up():
-        pass
-    held = sum(len(chunk.data) for chunk in feed.history.after(0, 1 << 40)) / 1e6
-    per_million = held / feed.history.last * 1e6
-    feed.close()
-    return Figure("history_mb", per_million, 200, "MB", note="columns of 1,000,000 facts, without the ring")
+def facts() -> Figure:
+    """Resident memory of a million facts: in the ring, folded into the model and the numbers, encoded for pages."""
+    code = "from views import hold; hold()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True)
+    done.check_returncode()
+    ring, whole, count = json.loads(done.stdout)
+    note = f"of it {ring:.0f} MB in the ring; {count:,} facts of the chained program, in a process of its own"
+    return Figure("facts_mb", whole, 200, "MB", note=note)
+
+
+def hold(wanted: int = 1_000_000) -> None:
+    """Prints the megabytes that the facts of the chained program take, repeated under new numbers up to a million."""
+    session = pw.start(islands=1, devices_per_island=1)
+    chained()()
+    session.programs.wait()
+    told = [fact for fact in session.ring.after(0).facts if not isinstance(fact, IslandKnown | SliceMapped | Noted)]
+    pw.shutdown()
+    before, ring = resident_mb(), FactRing(wanted)
+    while ring.last < wanted:
+        ring.extend(later(told, ring.last))
+    gc.collect()
+    alone = resident_mb() - before
+    recorder, feed = Recorder(ring), Feed(ring, threaded=False)
+    feed.snapshot(0)  # has it read all
+    gc.collect()
+    whole = resident_mb() - before
+    assert recorder.seen == feed.history.read == ring.last
+    print(json.dumps([alone, whole, ring.last]))
+
+
+def later(facts: list[Fact], by: int) -> list[Fact]:
+    """The same facts again with ids and times of their own, made anew as a controller makes them."""
+
+    def moved(value: Any, name: str = "") -> Any:
+        if isinstance(value, tuple) and name != "devices":
+            return tuple(moved(each, name) for each in value)
+        if is_dataclass(value):
+            return type(value)(*(moved(getattr(value, field.name), field.name) for field in fields(value)))
+        if name in _COUNTED and value is not None:
+            return value + by
+        return value
+
+    return [moved(fact) for fact in facts]
+
+
+#: Fields that differ from program to program.
+_COUNTED = frozenset(
+    ("time", "start", "end", "program", "node", "id", "buffer", "buffers", "inputs", "pinned", "cause")
+)
 
 
 def chained() -> Callable[[], None]:
@@ -123,51 +169,73 @@ def chained() -> Callable[[], None]:
     return programs
 
 
-def costs() -> list[Figure]:
-    """Throughput with a dashboard that pumps, and with one at which nobody looks, against none.
+_SETUP = """
+from views import chained
+import time
+from measure import seconds
+import pwlab as pw
+programs = chained()
+def rounds(n):
+    for _ in range(n):
+        programs()
+"""
 
-    What a batch costs once it is handed to the widget (JSON and the socket) is not in these figures.
+#: Each pair has a session of its own, so that the last has no longer history than the first.
+_FRESH = """
+session = pw.start(islands=1, devices_per_island=1)
+rounds(1)
+"""
+
+
+def costs(pairs: int = 21) -> list[Figure]:
+    """Throughput with a dashboard that pumps to a client of the kernel, and with one at which nobody looks.
+
+    The client reads and answers as a page does, and draws nothing.  Rounds of some 0.3 s alternate with rounds
+    without a dashboard, in one kernel; pairs begin with the one and the other in turn.
     """
-    session = pw.start(islands=1, devices_per_island=1)
-    programs = chained()
-    programs()
     figures: list[Figure] = []
-    for name, limit, looked_at in (("observe_cost", 0.95, True), ("observe_idle", 0.98, False)):
-        shares: list[float] = []
-        for pair in range(9):
-            took: dict[bool, float] = {}
-            for watched in (True, False) if pair % 2 else (False, True):
-                dashboard = _watching(session, looked_at) if watched else None
-                took[watched] = seconds(programs)
-                if dashboard is not None:
-                    dashboard.close()
-            shares.append(took[False] / took[True])
-        spread = f"{min(shares):.2f} to {max(shares):.2f} over 9 pairs; batches end before the kernel's socket"
-        figures.append(Figure(name, statistics.median(shares), limit, "", ">=", spread))
-    pw.shutdown()
+    with kernel() as client:
+        client.run(_SETUP)
+
+        def without() -> list[float]:
+            """Wall and processor seconds."""
+            code = "began = time.process_time(); print(seconds(lambda: rounds(3)), time.process_time() - began)"
+            return [float(word) for word in client.run(code).split()]
+
+        def beside(looked_at: bool) -> list[float]:
+            client.run("dashboard = pw.dashboard(); dashboard.show()")
+            client.look()
+            if not looked_at:
+                client.leave()
+            took = without()
+            client.run("dashboard.close()")
+            return took
+
+        for name, limit, looked_at in (("observe_cost", 0.95, True), ("observe_idle", 0.98, False)):
+            shares: list[float] = []
+            work: list[float] = []
+            sent, told = client.batches, client.bytes
+            for pair in range(pairs):
+                client.run("pw.shutdown()")
+                client.run(_FRESH)
+                if pair % 2:
+                    off, on = without(), beside(looked_at)
+                else:
+                    on, off = beside(looked_at), without()
+                shares.append(off[0] / on[0])
+                work.append(off[1] / on[1])
+            low, _, high = statistics.quantiles(shares, n=4)
+            note = (
+                f"quartiles {low:.3f} to {high:.3f} of {pairs} pairs, by processor time {statistics.median(work):.3f}"
+            )
+            note += f"; {client.batches - sent} batches"
+            note += f", {(client.bytes - told) / 1e6:.1f} MB"
+            figures.append(Figure(name, statistics.median(shares), limit, "", ">=", note))
     return figures
-
-
-def _watching(session: pw.Session, looked_at: bool) -> Dashboard:
-    """A dashboard that has told its page all so far."""
-    dashboard = Dashboard(session)
-    caught_up = threading.Event()
-
-    def send(content: dict[str, Any], buffers: list[bytes]) -> None:
-        if not content["chunks"] or content["chunks"][-1]["to"] >= content["last"]:
-            caught_up.set()
-
-    dashboard.send_batch = send  # type: ignore[method-assign]
-    dashboard._feed.snapshot(0)  # has it read what the run said before
-    if looked_at:
-        dashboard.presence.heard("page")
-        dashboard._feed.nudge()
-        caught_up.wait(30)
-    return dashboard
 
 
 if __name__ == "__main__":
     began = time.perf_counter()
-    figures = [*sizes(), history(), *costs(), *frames()]
+    figures = [*sizes(), facts(), *costs(), *lag(), *frames()]
     print(f"{time.perf_counter() - began:.0f} s", file=sys.stderr)
     sys.exit(report(figures))

@@ -13,22 +13,34 @@ from typing import Any
 
 from . import errors as errors
 from .clients import Client as Client
+from .control import Lane as Lane
+from .control import Policy as Policy
+from .control import Why as Why
+from .control.reasons import set_html as _set_why_html
 from .functions import dump as dump
 from .functions import fetch as fetch
 from .functions import host as host
 from .functions import jit as jit
 from .functions import lazy as lazy
-from .functions import migrate as migrate
 from .functions import on as on
 from .functions import pmap as pmap
 from .functions import program as program
 from .functions import shard as shard
 from .functions import wait as wait
-from .functions import why as why
+from .hand import cancel as cancel
+from .hand import migrate as migrate
+from .hand import pause as pause
+from .hand import register_policy as register_policy
+from .hand import remove_slice as remove_slice
+from .hand import resume as resume
+from .hand import step as step
+from .hand import suspend as suspend
+from .hand import why as why
 from .lazy import LazyTensor as LazyTensor
 from .lazy.describe import TensorInfo as _TensorInfo
 from .lazy.describe import set_views as _set_views
 from .live import dashboard as dashboard
+from .live import top as top
 from .records import compare as compare
 from .records import facts as facts
 from .records import load as load
@@ -47,9 +59,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Client",
+    "Lane",
     "LazyTensor",
+    "Policy",
     "Session",
     "VirtualSlice",
+    "Why",
+    "cancel",
     "compare",
     "dashboard",
     "dump",
@@ -63,16 +79,23 @@ __all__ = [
     "make_virtual_device_set",
     "migrate",
     "on",
+    "pause",
     "pmap",
     "program",
+    "register_policy",
+    "remove_slice",
     "replay",
     "report",
+    "resume",
     "save",
     "save_trace",
     "session",
     "shard",
     "shutdown",
     "start",
+    "step",
+    "suspend",
+    "top",
     "wait",
     "why",
 ]
@@ -91,6 +114,15 @@ def _html(info: _TensorInfo) -> str:
 
 
 _set_views(_text, _html)
+
+
+def _why_html(why: Why) -> str:
+    from . import viz
+
+    return viz.render_html(viz.why_tree(why))
+
+
+_set_why_html(_why_html)
 
 
 def load_ipython_extension(ipython: Any) -> None:

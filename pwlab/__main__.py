@@ -1,7 +1,12 @@
-"""``python -m pwlab demo``: runs the quickstart notebook and shows what ran where.
+"""pwlab from the shell.
 
-The notebook is executed in a kernel of its own, cell by cell, then written as HTML under ``build/``; the
-summary of the run is asked of that kernel and shown in the terminal.
+``python -m pwlab demo`` runs the quickstart notebook and shows what ran where.  The notebook is executed in a kernel
+of its own, cell by cell, then written as HTML under ``build/``; the summary of the run is asked of that kernel and
+shown in the terminal.
+
+``python -m pwlab top train.py`` runs a script with what its devices do drawn below what it prints, and
+``python -m pwlab top run.jsonl`` plays a recording in the same way.  Another process cannot be looked into: whoever
+works at a prompt types ``%pw top`` there.
 """
 
 from __future__ import annotations
@@ -13,6 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from pwlab import load
+from pwlab.errors import DamagedRunFile, PwlabError
+from pwlab.live import top_of_run, top_of_script
 
 _SUMMARY = """
 import pwlab as _pw
@@ -30,8 +39,52 @@ def main(argv: list[str] | None = None) -> int:
     demo_parser = commands.add_parser("demo", help="run a notebook and show what ran where")
     demo_parser.add_argument("notebook", nargs="?", type=Path, default=Path("notebooks/01_quickstart.ipynb"))
     demo_parser.add_argument("--out", type=Path, default=Path("build"), help="folder for the HTML page")
+    speed = argparse.ArgumentParser(add_help=False)
+    speed.add_argument("--speed", type=float, metavar="X", help="play a recording X times as fast")
+    about = "show live what a script does, or what a recorded run did"
+    top_parser = commands.add_parser("top", help=about, description=about, parents=[speed])
+    top_parser.add_argument("what", nargs="?", type=Path, help="a script, or what pw.save('run.jsonl') wrote")
+    top_parser.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
     args = parser.parse_args(argv)
-    return demo(args.notebook, args.out)
+    if args.command == "demo":
+        return demo(args.notebook, args.out)
+    if args.what is not None and args.what.suffix == ".jsonl":  # what follows a script is the script's
+        speed.parse_args(args.args, args)
+        args.args = []
+    try:
+        return top(args.what, args.args, args.speed)
+    except (PwlabError, OSError, ValueError) as error:
+        print(f"python -m pwlab top: {error}", file=sys.stderr)
+        return 2
+
+
+def top(what: Path | None, args: list[str], speed: float | None = None) -> int:
+    """Runs a script, or plays a recording, with the live view; gives the exit status.
+
+    Raises:
+      RunFileError: it is no recording.
+      ValueError: there is nothing to look at, or the arguments do not go together.
+    """
+    if what is None:
+        raise ValueError(
+            "nothing to look at. Give a script, which runs with the view below it (python -m pwlab top train.py), or a "
+            "recording by pw.save (python -m pwlab top run.jsonl); in IPython or a notebook type %pw top"
+        )
+    if what.suffix != ".jsonl":
+        if speed is not None:
+            raise ValueError(f"--speed is for recordings (.jsonl); {what} is run as a script, at its own speed")
+        if not what.is_file():
+            raise ValueError(f"there is no script {what}; recordings are called run.jsonl")
+        return top_of_script(what, args)
+    if not what.is_file():
+        raise ValueError(f"there is no recording {what}; pw.save({str(what)!r}) writes one in the session")
+    try:
+        run = load(what)
+    except DamagedRunFile as error:
+        print(f"{error}", file=sys.stderr)
+        run = load(what, partial=True)
+    top_of_run(run, 1.0 if speed is None else speed)
+    return 0
 
 
 def demo(notebook: Path, out: Path) -> int:

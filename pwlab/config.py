@@ -9,9 +9,13 @@ import os
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin, get_type_hints
 
+from .checks import at_least, real
 from .errors import UnknownName, nearest
 
 SyncMode = Literal["log", "warn", "error"]
+
+#: The smallest values of settings that cannot be 0.
+_LEAST = {"max_in_flight": 1}
 
 
 @dataclass(slots=True)
@@ -36,8 +40,10 @@ class Config:
     dispatch: Literal["parallel", "sequential"] = "parallel"
     #: Seconds after which a blocking wait shows its progress.
     progress_after: float = 2.0
-    #: How many facts of the run are kept.
-    keep_facts: int = 200_000
+    #: Whether the terminal's prompt has a line below it that says what runs.
+    toolbar: Literal["on", "off"] = "on"
+    #: How many facts of the run are kept; above it the oldest detail goes first.  A million take some 35 MB.
+    keep_facts: int = 1_000_000
 
     def set(self, name: str, value: str | float | int) -> None:
         """Sets one setting from text or number.
@@ -58,12 +64,17 @@ class Config:
                 raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
             setattr(self, name, value)
             return
-        try:
-            number = hint(value)
-        except ValueError:
-            raise ValueError(f"{name} takes a number ({hint.__name__}), not {value!r}") from None
-        if number < 0:
-            raise ValueError(f"{name} is at least 0, not {value}")
+        if isinstance(value, str):
+            try:
+                value = hint(value)
+            except ValueError:
+                raise ValueError(f"{name} takes a number ({hint.__name__}), not {value!r}") from None
+        if hint is int:
+            number = at_least(_LEAST.get(name, 0), name, value)
+        else:
+            number = real(name, value)
+            if not number >= 0:
+                raise ValueError(f"{name} is {value}; it is at least 0")
         setattr(self, name, number)
 
 

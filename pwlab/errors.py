@@ -61,7 +61,7 @@ class NotDispatched(PwlabError, RuntimeError):
 
 
 class ClientError(PwlabError, ValueError):
-    """A client's share, priority or limit cannot be what is asked."""
+    """A client cannot be what is asked, was closed, or is entered where it would change nothing."""
 
 
 class PolicyError(PwlabError, ValueError):
@@ -90,6 +90,10 @@ class DamagedRunFile(RunFileError):
         self.line = line
 
 
+class PwlabWarning(UserWarning):
+    """Something that pwlab had to do otherwise than it was asked: a policy that misbehaved, a slice that stayed."""
+
+
 class InternalError(PwlabError):
     """A bug of pwlab itself.  Please report it with the text of the error."""
 
@@ -99,7 +103,22 @@ class InternalError(PwlabError):
 
 def nearest(name: str, known: list[str]) -> str:
     """``"; did you mean 'a'?"`` for the known name nearest to ``name``, or an empty text."""
+    close = closest(name, known)
+    return "" if close is None else f"; did you mean {close!r}?"
+
+
+def closest(name: str, known: list[str]) -> str | None:
+    """The known name nearest to ``name``, upper and lower case being the same; None where none is near."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    lower = {one.lower(): one for one in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), lower, n=1)
+    return lower[close[0]] if close else None
+
+
+def typed(name: str) -> str:
+    """A name as it is typed after ``%pw``: in quotes if it has blanks or quotes of its own."""
+    import re
+    import shlex
+
+    return name if re.fullmatch(r"[^\s'\"\\]+", name) else shlex.quote(name)

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import jax
 import numpy as np
 
-from .control import Why
+from . import checks
 from .errors import PlacementError, WaitTimeout
 from .lazy import LazyTensor, Scope, active, one_call
 from .lazy import on as _on
@@ -20,6 +20,7 @@ from .lazy.host import HostFunction
 from .lazy.ops import transfer_p
 from .lazy.places import user_frame
 from .lazy.repeat import Repeatable
+from .programs import dispatch_named
 from .runtime.clock import now
 from .session import Session, session
 from .slices import Tpus, VirtualSlice
@@ -30,7 +31,7 @@ R = TypeVar("R")
 Where = VirtualSlice | Tpus | str | jax.Device
 
 
-def lazy(name: str | None = None, slice: Where | None = None) -> Scope:
+def lazy(name: str | None = None, slice: Where | None = None, *, dispatch: str | None = None) -> Scope:
     """A scope: what JAX does in the block is recorded as one program and runs in the background.
 
         with pw.lazy():
@@ -40,11 +41,19 @@ def lazy(name: str | None = None, slice: Where | None = None) -> Scope:
     Args:
       name: of the program, in views and in ``%pw run``; the place of the block if not given.
       slice: where things run that name no slice.
+      dispatch: ``parallel`` or ``sequential`` (Pathways §4.5); the session's setting if not given.
+
+    Raises:
+      UnknownName: there is no such dispatch; the nearest is suggested.
     """
     s = session()
     frame = user_frame(sys._getframe(1))
-    label = name or ("lazy" if frame is None else f"line {frame.f_lineno}")
-    return Scope(s.frontend, label, s.slices.find(slice) if slice is not None else None, frame)
+    if name is None:
+        label = "lazy" if frame is None else f"line {frame.f_lineno}"
+    else:
+        label = checks.text("the name of a program", name)
+    where = s.slices.find(slice) if slice is not None else None
+    return Scope(s.frontend, label, where, frame, dispatch=dispatch_named(dispatch))
 
 
 def on(slice: Where) -> AbstractContextManager[VirtualSlice]:
@@ -59,15 +68,22 @@ def on(slice: Where) -> AbstractContextManager[VirtualSlice]:
 @overload
 def program(f: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def program(*, name: str | None = None, slice: Where | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = None) -> Any:
+def program(
+    *, name: str | None = None, slice: Where | None = None, dispatch: str | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def program(
+    f: Any = None, /, *, name: str | None = None, slice: Where | None = None, dispatch: str | None = None
+) -> Any:
     """Makes each call of a function one program (Pathways §3, ``@pw.program`` of Fig. 2).
 
     The call returns at once, with LazyTensors.  Called in a scope it is a part of that scope's program.
     """
+    if name is not None:
+        checks.text("the name of a program", name)
+    chosen = dispatch_named(dispatch)
 
     def wrap(fn: Callable[..., Any]) -> Callable[..., Any]:
-        label = name or getattr(fn, "__name__", "program")
+        label = getattr(fn, "__name__", "program") if name is None else name
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +95,7 @@ def program(f: Any = None, /, *, name: str | None = None, slice: Where | None = 
                 with _on(where):
                     return fn(*args, **kwargs)
             code = getattr(inspect.unwrap(fn), "__code__", None)
-            with Scope(s.frontend, label, where, user_frame(sys._getframe(1)), code=code):
+            with Scope(s.frontend, label, where, user_frame(sys._getframe(1)), code=code, dispatch=chosen):
                 return fn(*args, **kwargs)
 
         return call
@@ -215,7 +231,8 @@ def host(fn: Callable[..., Any] | None = None, /, *, out: Any = None, name: str 
     """
     if fn is None:
         return functools.partial(host, out=out, name=name)  # type: ignore[return-value]
-    made = HostFunction(fn, out, name or getattr(fn, "__name__", "host"))
+    label = getattr(fn, "__name__", "host") if name is None else checks.text("the name of a host function", name)
+    made = HostFunction(fn, out, label)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -299,33 +316,6 @@ def dump(program: str | Scope | None = None, after: str = "assign") -> str:
         names = programs.names()
         record = programs.find(names[0] if names else "")
     return programs.text(record, after)
-
-
-def migrate(slice: Where, island: int | str | None = None) -> None:
-    """Moves a slice, and what lies on it, to other devices; its programs do not notice (Pathways §4.1).
-
-    It moves between launches: what runs on it ends first, what waits is compiled anew for the new devices.
-
-    Args:
-      island: number or name; whichever is best if not given.
-
-    Raises:
-      PlacementError: no island can take it.
-      UnknownName: no such slice or island.
-    """
-    s = session()
-    s.steering.migrate(slice, s.island_id(island))
-
-
-def why(what: Any) -> Why:
-    """Why a tensor or a program is not done yet: the present reason, and what is behind it, to the root.
-
-        print(pw.why(loss))
-
-    Args:
-      what: a LazyTensor, or the name of a program.
-    """
-    return session().steering.why(what)
 
 
 # --- values -------------------------------------------------------------------------------------------

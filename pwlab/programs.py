@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from . import checks
 from .errors import (
+    ClientError,
     ComputationFailed,
     InternalError,
     NotDispatched,
@@ -30,8 +32,9 @@ from .errors import (
     UnknownName,
     WaitTimeout,
     nearest,
+    typed,
 )
-from .events import NodeState, ProgramEnded, Waited
+from .events import Dispatch, NodeState, ProgramEnded, Waited
 from .ir import Graph, dump, lower
 from .lazy import Frontend, LazyTensor, Scope
 from .lazy.frontend import ProgramRecord
@@ -62,6 +65,21 @@ class Progress:
     def __str__(self) -> str:
         what = ", ".join(self.names[:3]) + (f" and {len(self.names) - 3} more" if len(self.names) > 3 else "")
         return f"{what or 'pathways'} · {self.done:,} of {self.total:,} computations · {self.seconds:.1f} s"
+
+
+def dispatch_named(name: str | None) -> Dispatch | None:
+    """The dispatch of that name (Pathways §4.5); None for None.
+
+    Raises:
+      UnknownName: there is none; the nearest name is suggested.
+    """
+    if name is None:
+        return None
+    known = [str(dispatch) for dispatch in Dispatch]
+    if name not in known:
+        text = checks.text("dispatch", name)
+        raise UnknownName(f"no dispatch is called {text!r}{nearest(text, known) or '.'} There is: {', '.join(known)}")
+    return Dispatch(name)
 
 
 class Programs:
@@ -102,9 +120,19 @@ class Programs:
         """Names of the programs that are remembered, newest first."""
         return list(dict.fromkeys(record.name for record in reversed(self._frontend.programs.values())))
 
+    def computations(self) -> list[str]:
+        """Names of the computations that are remembered, newest first."""
+        with self.recorder.reading() as (model, _):
+            return list(dict.fromkeys(node.spec.name for node in reversed(model.nodes.values())))
+
     def held(self) -> list[ProgramRecord]:
         """Programs that wait for :meth:`run`."""
         return [record for record in self if record.held]
+
+    def known(self, name: str) -> ProgramRecord | None:
+        """As :meth:`find`; None where no program is called so."""
+        wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
+        return next((r for r in reversed(self._frontend.programs.values()) if r.name in wanted), None)
 
     def find(self, name: str) -> ProgramRecord:
         """The newest program called ``name``; ``"4"`` and ``"Cell In[4]"`` mean ``"In[4]"``.
@@ -112,10 +140,9 @@ class Programs:
         Raises:
           UnknownName: none is; the nearest name is suggested.
         """
-        wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
-        for record in reversed(self._frontend.programs.values()):
-            if record.name in wanted:
-                return record
+        found = self.known(name)
+        if found is not None:
+            return found
         known = self.names()
         there = f"There are: {', '.join(known[:8])}" if known else "None has been recorded yet"
         raise UnknownName(f"no program is called {name!r}{nearest(name, known) or '.'} {there}")
@@ -129,6 +156,7 @@ class Programs:
         frame: FrameType | None = None,
         defer: bool = False,
         dry: bool = False,
+        dispatch: str | None = None,
     ) -> Scope:
         """A scope; with ``defer`` it adds to the program ``name`` that is held back, or begins one.
 
@@ -137,11 +165,24 @@ class Programs:
           frame: the user's frame; its lines are reported.
           defer: hold the program back until :meth:`run`.
           dry: nothing will ever run; see :meth:`show_and_drop`.
+          dispatch: ``parallel`` or ``sequential``; the session's setting if not given.
+
+        Raises:
+          UnknownName: there is no such dispatch.
+          ClientError: the program that is held back belongs to another client.
         """
+        checks.text("the name of a program", name)
         program = None
         if defer:
             program = next((r for r in reversed(self.held()) if r.name == name), None)
-        return Scope(self._frontend, name, slice, frame, not (defer or dry), program, defer=defer or dry, dry=dry)
+            if program is not None and program.owner is not self._frontend.submits_for():
+                raise ClientError(
+                    f"program {name!r} is held back for client {program.client!r}, and a program belongs to one "
+                    f"client: enter it (`%%pathways -c {typed(program.client)}`), or take another name"
+                )
+        chosen = dispatch_named(dispatch)
+        held = defer or dry
+        return Scope(self._frontend, name, slice, frame, not held, program, defer=held, dry=dry, dispatch=chosen)
 
     def run(self, name: str) -> ProgramRecord:
         """Dispatches a program that was held back; returns at once.
@@ -248,7 +289,7 @@ class Programs:
         record = self.find(name) if isinstance(name, str) else name
         if record.held:
             raise NotDispatched(
-                f"program {record.name!r} is held back and has not run; dispatch it with `%pw run {record.name}`"
+                f"program {record.name!r} is held back and has not run; dispatch it with `%pw run {typed(record.name)}`"
             )
         if not record.closed:
             raise NotDispatched(f"program {record.name!r} is still being recorded; wait for it in the next cell")
@@ -288,7 +329,7 @@ class Programs:
         so_far = self.progress(records)
         one = len(records) == 1
         who = f"program {records[0].name!r} is" if one else f"{len(records)} programs are"
-        goes, again = ("It goes", f" {records[0].name}") if one else ("They go", "")
+        goes, again = ("It goes", f" {typed(records[0].name)}") if one else ("They go", "")
         return (
             f"{who} still running after {timeout:g} s: {so_far.done:,} of {so_far.total:,} computations are done. "
             f"{goes} on; wait again with `%pw wait{again}`"

@@ -65,7 +65,7 @@ def save(path: Where) -> Path:
     run = recorded()
     if run.missing:
         warnings.warn(
-            f"the {run.missing:,} oldest facts of this run were no longer kept and are not in {os.fspath(path)}; "
+            f"{run.missing:,} of the older facts of this run were no longer kept and are not in {os.fspath(path)}; "
             "pw.start(keep_facts=...) keeps more",
             stacklevel=2,
         )

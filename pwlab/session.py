@@ -7,24 +7,28 @@ from __future__ import annotations
 
 import atexit
 import math
+import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import checks
 from .backends.devices import Machine, find
 from .backends.local import LocalBackend
 from .config import Config
 from .control import ClientUsage, Controller
-from .errors import PlacementError, StartError, UnknownName, nearest
+from .errors import PlacementError, PwlabWarning, StartError, UnknownName, nearest
 from .events import Dispatch, Noted, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
 from .lazy import Frontend, RecordingTrace, install_hooks
+from .lazy.places import user_frame
 from .observe import FactRing
 from .programs import Programs
 from .runtime import Driver
 from .runtime.clock import now
-from .slices import Slices, VirtualSlice
+from .slices import BLOCK_AXES, Slices, VirtualSlice
 from .steering import Steering
 
 BACKENDS = ("local",)
@@ -90,10 +94,19 @@ class Session:
 
     def apply_settings(self) -> None:
         """Tells the controller the settings that are its own."""
-        self.steering.dispatch(Dispatch(self.config.dispatch), max(1, self.config.max_in_flight))
+        self.steering.dispatch(Dispatch(self.config.dispatch), self.config.max_in_flight)
 
     def _noted(self, fact: Any) -> None:
         self._notes.append(fact.text)
+
+    def warn(self) -> None:
+        """Warns on the user's thread of what the scheduler had to tell, each time once; see :meth:`take_notes`."""
+        frame = user_frame(sys._getframe(1))
+        for note in self.take_notes():
+            if frame is None:
+                warnings.warn(note, PwlabWarning, stacklevel=2)
+            else:
+                warnings.warn_explicit(note, PwlabWarning, frame.f_code.co_filename, frame.f_lineno)
 
     def take_notes(self) -> list[str]:
         """What the scheduler had to tell since it was last asked: a policy that misbehaved, a slice that stayed."""
@@ -124,7 +137,7 @@ class Session:
 
     def add_slice(
         self,
-        tpu_devices: int,
+        tpu_devices: int | None = None,
         island: IslandId | int | str | None = None,
         name: str | None = None,
         shape: tuple[int, ...] | None = None,
@@ -132,29 +145,41 @@ class Session:
         whole_island: bool = False,
     ) -> VirtualSlice:
         """Asks the resource manager for a slice; see :meth:`VirtualDeviceSet.add_slice`."""
+        block = () if shape is None else checks.shape("the shape of a slice", shape, PlacementError)
+        if len(block) > len(BLOCK_AXES):
+            raise PlacementError(f"a block has at most {len(BLOCK_AXES)} axes, {', '.join(BLOCK_AXES)}, not {block}")
+        if tpu_devices is None:
+            if not block:
+                raise PlacementError("a slice needs tpu_devices=n or a shape, such as (2, 2)")
+            tpu_devices = math.prod(block)
+        tpu_devices = checks.whole("tpu_devices", tpu_devices, PlacementError)
         if tpu_devices < 1:
             raise PlacementError(f"a slice has at least 1 device, not {tpu_devices}")
+        for argument, value in (("name", name), ("chip", chip)):
+            if value is not None:
+                checks.text(argument, value, PlacementError)
         wanted = self.island_id(island)
         with self._lock:
             id = self.ids.slice()
             label = name or self._free_name()
             if any(s.name == label for s in self.slices):
                 raise PlacementError(f"a slice called {label!r} exists already; take another name")
-            facts = self.driver.call(SliceRequested(now(), id, label, tpu_devices, wanted, shape, chip))
-            for fact in facts:
-                if isinstance(fact, SliceRefused):
-                    raise PlacementError(fact.reason)
-                if isinstance(fact, SliceMapped):
-                    where = self.machine.islands[fact.island].name
-                    made = VirtualSlice(id, label, fact.island, fact.devices, where)
-                    if shape is not None:
-                        made.mesh(*"xyz"[: len(shape)], shape=shape)
-                    self.slices.add(made, whole_island)
-                    return made
-        raise PlacementError(f"slice {label!r} could not be placed")
+            facts = self.driver.call(SliceRequested(now(), id, label, tpu_devices, wanted, block or None, chip))
+            answer = next(fact for fact in facts if isinstance(fact, (SliceMapped, SliceRefused)))
+            if isinstance(answer, SliceRefused):
+                raise PlacementError(answer.reason)
+            where = self.machine.islands[answer.island].name
+            made = VirtualSlice(id, label, answer.island, answer.devices, where, block)
+            self.slices.add(made, whole_island)
+            return made
 
-    def remove_slice(self, slice: VirtualSlice | str) -> None:
-        """Gives a slice back.  What was submitted to it still runs."""
+    def remove_slice(self, slice: Any) -> None:
+        """Gives a slice back.  What was submitted to it still runs.
+
+        Raises:
+          PlacementError: it is the session's default, or was removed before.
+          UnknownName: no slice of that name.
+        """
         found = self.slices.find(slice)
         if found is self.slices.default:
             raise PlacementError(f"slice {found.name!r} is the session's default and stays")
@@ -176,7 +201,7 @@ class Session:
             return None
         specs = self.machine.islands
         for spec in specs:
-            if island == spec.name or (not isinstance(island, str) and island == spec.id):
+            if island == spec.name or (not isinstance(island, (str, bool)) and island == spec.id):
                 return spec.id
         names = [s.name for s in specs]
         hint = nearest(str(island), names) or "."
@@ -190,6 +215,7 @@ class Session:
         """Stops threads and frees devices; what has not run fails with :class:`~pwlab.errors.SessionClosed`."""
         self.frontend.close()
         self.driver.close()
+        self.warn()
         while self._closers:
             self._closers.pop()()
 
@@ -222,9 +248,10 @@ def start(
 
     Args:
       islands: how many islands; or one description each: ``[{"shape": (2, 4), "chip": "cpu"}, …]``.
-      devices_per_island: devices of each.
+      devices_per_island: devices of each, where only their number is given.
       backend: ``local``, the JAX devices of this process.
-      hbm_bytes: memory of one device; if not given what the device says of itself, and no limit if it says nothing.
+      hbm_bytes: memory of one device, in bytes; if not given what the device says of itself, and no limit if it says
+        nothing.
       settings: see :class:`pwlab.config.Config`, such as ``sync="error"``.
 
     Raises:
@@ -257,6 +284,7 @@ def session() -> Session:
         made = start()
         print(f"pwlab: started {made!r}; use pw.start(...) or %pw start to choose")
         return made
+    _current.warn()
     return _current
 
 
@@ -282,7 +310,13 @@ class VirtualDeviceSet:
 
     def __init__(self, session: Session):
         self._session = session
-        self.slices: list[VirtualSlice] = []
+        self._made: list[VirtualSlice] = []
+
+    @property
+    def slices(self) -> list[VirtualSlice]:
+        """The slices that were added and not removed."""
+        there = self._session.slices.by_id
+        return [made for made in self._made if made.id in there]
 
     def add_slice(
         self,
@@ -296,7 +330,7 @@ class VirtualDeviceSet:
 
         Args:
           tpu_devices: how many; the product of ``shape`` if not given.
-          shape: a contiguous block of the island's mesh, such as ``(2, 2)``.
+          shape: a contiguous block of the island's mesh, such as ``(2, 2)``; its axes are ``x``, ``y`` and ``z``.
           chip: the platform of the island, such as ``"tpu"``.
           island: number or name; the least loaded if not given.
           name: how it shows in views; ``a``, ``b``, … if not given.
@@ -305,13 +339,13 @@ class VirtualDeviceSet:
           PlacementError: no island can hold it; says why and what would fit.
           UnknownName: no island of that name.
         """
-        if tpu_devices is None:
-            if shape is None:
-                raise PlacementError("a slice needs tpu_devices=n or a shape, such as (2, 2)")
-            tpu_devices = math.prod(shape)
         made = self._session.add_slice(tpu_devices, island, name, shape, chip)
-        self.slices.append(made)
+        self._made.append(made)
         return made
+
+    def remove_slice(self, slice: VirtualSlice | str) -> None:
+        """Gives a slice of the session back; see :func:`pwlab.remove_slice`."""
+        self._session.remove_slice(slice)
 
 
 def make_virtual_device_set() -> VirtualDeviceSet:

@@ -19,6 +19,9 @@ from .errors import PlacementError, UnknownName, nearest
 from .events import IslandSpec
 from .ids import DeviceId, IslandId, SliceId
 
+#: What the axes of a block are called.
+BLOCK_AXES = ("x", "y", "z")
+
 
 @dataclass(eq=False, slots=True)
 class VirtualSlice:
@@ -26,7 +29,7 @@ class VirtualSlice:
 
     Attributes:
       devices: the physical devices that stand for them now.
-      axis_names, shape: its default mesh, one axis ``d`` unless :meth:`mesh` named others.
+      block: the shape of the block of the island's mesh that it is, if it was asked for as one.
     """
 
     id: SliceId
@@ -34,21 +37,28 @@ class VirtualSlice:
     island: IslandId
     devices: tuple[DeviceId, ...]
     island_name: str = ""
+    block: tuple[int, ...] = ()
     #: (axes, shape) → mesh, in the order in which they were first named.
     _meshes: dict[tuple[tuple[str, ...], tuple[int, ...]], AbstractMesh] = field(
         default_factory=dict[tuple[tuple[str, ...], tuple[int, ...]], AbstractMesh]
     )
+
+    def __post_init__(self) -> None:
+        if self.block:
+            self.mesh(*self.axis_names, shape=self.block)
 
     def __len__(self) -> int:
         return len(self.devices)
 
     @property
     def axis_names(self) -> tuple[str, ...]:
-        return ("d",)
+        """The axes that go with :attr:`shape`: ``x``, ``y`` and ``z`` of a block, else ``d``."""
+        return BLOCK_AXES[: len(self.block)] or ("d",)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self.devices),)
+        """That of its block, else the number of its devices.  A spec over ``d`` cuts over all of them either way."""
+        return self.block or (len(self.devices),)
 
     @property
     def tpus(self) -> Tpus:

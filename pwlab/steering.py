@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .control import ClientUsage, MemoryUse, Policy, Why
-from .errors import NotDispatched, UnknownName, nearest
+from . import checks
+from .control import ClientUsage, Kind, MemoryUse, Policy, Why
+from .errors import NotDispatched, PolicyError, SessionClosed, UnknownName, nearest, typed
 from .events import (
     ClientCancelled,
     Dispatch,
@@ -26,7 +27,7 @@ from .events import (
     Stepped,
     Suspended,
 )
-from .ids import IslandId
+from .ids import IslandId, NodeId
 from .lazy import LazyTensor
 from .programs import Programs
 from .runtime import Driver
@@ -51,7 +52,7 @@ class Steering:
 
     @policy.setter
     def policy(self, name: str) -> None:
-        self._driver.call(SettingsChanged(now(), policy=name))
+        self._driver.call(SettingsChanged(now(), policy=checks.text("the name of a policy", name, PolicyError)))
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -62,12 +63,18 @@ class Steering:
         """Adds a policy: a pure function from the lanes of the clients that could launch now to the one that shall.
 
         Raises:
-          PolicyError: the name is empty or one of ours.
+          PolicyError: the name is empty, no text, or one of ours; or the policy is no function.
         """
+        checks.text("the name of a policy", name, PolicyError)
         self._driver.look(lambda controller: controller.register(name, policy))
 
     def dispatch(self, mode: Dispatch, max_in_flight: int) -> None:
-        """Sets how programs are dispatched (Pathways §4.5), and how many launches an island may have in flight."""
+        """Sets how programs are dispatched (Pathways §4.5), and how many launches an island may have in flight.
+
+        Raises:
+          ValueError: less than one launch.
+        """
+        checks.at_least(1, "max_in_flight", max_in_flight)
         self._driver.call(SettingsChanged(now(), mode, max_in_flight))
 
     # --- by hand ----------------------------------------------------------------------------------
@@ -88,6 +95,7 @@ class Steering:
         Raises:
           ValueError: less than one step.
         """
+        n = checks.whole("the number of launches", n)
         if n < 1:
             raise ValueError(f"a step is at least 1 launch, not {n}")
         facts = self._driver.call(Stepped(now(), n))
@@ -128,14 +136,19 @@ class Steering:
         Raises:
           UnknownName: no such program or client.
           NotDispatched: the program is held back.
+          ValueError: nothing was named.
         """
+        if program is None and client is None:
+            raise ValueError(
+                "name what to cancel: a program, as cancel('train'), or a client, as cancel(client='alice')"
+            )
         facts: list[Fact] = []
         if client is not None:
             facts += self._driver.call(ClientCancelled(now(), client))
         if program is not None:
             record = self._programs.find(program)
             if record.held:
-                raise NotDispatched(f"program {record.name!r} is held back: `%pw reset {record.name}` drops it")
+                raise NotDispatched(f"program {record.name!r} is held back: `%pw reset {typed(record.name)}` drops it")
             facts += self._driver.call(ProgramCancelled(now(), record.id))
         return sum(isinstance(fact, NodeEnded) and fact.state is NodeState.CANCELLED for fact in facts)
 
@@ -149,6 +162,7 @@ class Steering:
 
     def _entity(self, name: str) -> tuple[str, dict[str, Any]]:
         """What a name means: a client, else a slice, else a program."""
+        checks.text("the name of a client, slice or program", name)
         clients = [usage.name for usage in self.clients()]
         if name in clients:
             return f"client {name}", {"client": name}
@@ -166,23 +180,47 @@ class Steering:
     # --- looking -------------------------------------------------------------------------------------
 
     def why(self, what: Any) -> Why:
-        """Why a tensor or a program is not done yet, and the chain of reasons to the root.
+        """Why a tensor, a program or a node is not done yet, and the chain of reasons to the root.
 
         Args:
-          what: a LazyTensor, or the name of a program.
+          what: a LazyTensor; the name of a program, or of a node, the newest of that name that has not ended; or the
+            number of a node.
 
         Raises:
-          UnknownName: no such program.
+          UnknownName: no such program or node.
+          SessionClosed: the tensor is of another session, which was stopped.
         """
         if isinstance(what, LazyTensor):
+            if what._frontend.driver is not self._driver:
+                raise SessionClosed(what._frontend.values.closed_text(what))
             ref = what._ref
             if ref.window is not None:
                 ref.window.recorder.frontend.flush(ref.window)
             what.check_usable()
             buffer: Any = ref.buffer
             return self._driver.look(lambda controller: controller.why(buffer=buffer.id))
-        record = self._programs.find(str(what))
-        return self._driver.look(lambda controller: controller.why(program=record.id))
+        name = str(what)
+        record = self._programs.known(name)
+        if record is not None:
+            return self._driver.look(lambda controller: controller.why(program=record.id))
+        node = self._node(name)
+        return self._driver.look(lambda controller: controller.why(node))
+
+    def _node(self, name: str) -> NodeId:
+        """The newest node of that name that has not ended, else the newest; or the one of that number."""
+        number = NodeId(int(name)) if name.isdecimal() else None
+        # Asked in any case: after the answer what was submitted before is in the record.
+        known = self._driver.look(lambda controller: number is not None and controller.why(number).root.kind)
+        if number is not None and known is not Kind.UNKNOWN:
+            return number
+        with self._programs.recorder.reading() as (model, _):
+            nodes = [(node.spec.name, node.spec.id, node.state.ended) for node in reversed(model.nodes.values())]
+        called = [(ended, id) for called, id, ended in nodes if called == name]
+        if called:
+            return next((id for ended, id in called if not ended), called[0][1])
+        names = list(dict.fromkeys([*self._programs.names(), *(called for called, _, _ in nodes)]))
+        there = f"There are: {', '.join(names[:8])}" if names else "None has been recorded yet"
+        raise UnknownName(f"no program or computation is called {name!r}{nearest(name, names) or '.'} {there}")
 
     def clients(self) -> tuple[ClientUsage, ...]:
         """Settings and accounts of all open clients."""

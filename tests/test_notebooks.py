@@ -57,7 +57,7 @@ SHOWN = {
     ],
     "03_gang_scheduling": [
         r"'allreduce_add' of program \d+ 'second' \(Cell In\[7\], line 2\) waits, because all launches are paused",
-        r"alice .* 4 queued\nbob .* 4 queued, priority 5",
+        r"alice .* 4 .*\nbob .* 4 ",
         r"(launched: allreduce_add of first \(client alice\)\n){2}",
         r"(launched: allreduce_add of second \(client bob\)\n){3}",
         r"\nfifo +a{8}B{8}\nproportional +a[aB]{12}aaa\npriority +B{8}a{8}\nshortest +[aB]{16} ",
@@ -69,7 +69,7 @@ SHOWN = {
         r"16 clients +[\d,]+ computations a second",
         r"asked 1 : 1 : 1 : 1\n  c0  asked  25%  got +\d+%",
         r"asked 1 : 2 : 4 : 8\n  c0  asked   7%  got +\d+%",
-        r"big +fill +carol +Cell In\[12\]:2 +you",
+        r"big +carol +Cell In\[12\]:2 ",
         r"'big' of program \d+ 'more' .* waits for memory: chip 0 is short by 7\d\d KB",
         r"'big' writes 1\.1 MB on chip 0, which may hold 1\.0 MB: it can never run there, short by 148 KB",
         r"'big' writes 391 KB, but client 'dave' may hold 195 KB \(max_bytes\)",

@@ -15,6 +15,7 @@ from IPython.core.error import UsageError
 
 import pwlab as pw
 from pwlab.clients import acting_as
+from pwlab.errors import typed
 from pwlab.lazy import Scope
 from pwlab.specs import cutter, parse_spec
 
@@ -79,6 +80,11 @@ def make_parser() -> Parser:
     )
     add("--timeout", type=seconds, metavar="S", help="wait at most so many seconds with -b")
     add("--defer", action="store_true", help="hold the cell back until `%%pw run NAME`; needs -p")
+    add(
+        "--dispatch",
+        metavar="MODE",
+        help="parallel or sequential: how the program's nodes are dispatched (default: as `%%pw config dispatch`)",
+    )
     add("-o", "--out", metavar="NAME", help="put the value of the last expression into this variable")
     add("--dry-run", action="store_true", help="show the program and run nothing")
     return parser
@@ -87,7 +93,7 @@ def make_parser() -> Parser:
 def check(args: argparse.Namespace) -> None:
     """Raises UsageError where flags do not go together or a value is no such."""
     fail = make_parser().error
-    if args.defer and not args.program:
+    if args.defer and args.program is None:
         fail("--defer gathers cells under a name; give one with -p NAME")
     for other in ("block", "dry_run"):
         if args.defer and getattr(args, other):
@@ -122,14 +128,17 @@ class PathwaysCell:
             running.append(self)  # a part of the cell around it
             return self
         try:
-            where = session.slices.find(args.slice) if args.slice else None
-            shard = cutter(parse_spec(args.shard), where or session.slices.default) if args.shard else None
-            if args.client:
+            where = None if args.slice is None else session.slices.find(args.slice)
+            shard = None
+            if args.shard is not None:
+                shard = cutter(parse_spec(args.shard), where or session.slices.default)
+            if args.client is not None:
                 self._client.enter_context(acting_as(args.client))
+            name = extension.program_name(frame) if args.program is None else args.program
+            scope = session.programs.scope(name, where, frame, args.defer, args.dry_run, args.dispatch)
         except (pw.errors.PwlabError, ValueError) as error:
+            self._client.close()
             raise UsageError(f"%%pathways: {error}") from None
-        name = args.program or extension.program_name(frame)
-        scope = session.programs.scope(name, where, frame, args.defer, args.dry_run)
         scope.shard = shard
         try:
             scope.__enter__()
@@ -152,7 +161,7 @@ class PathwaysCell:
         scope, self._scope = self._scope, None
         if scope is not None:
             try:
-                scope.leave(dispatch=not (self._args.defer or self._args.dry_run))
+                scope.leave(dispatch=not (self._args.defer or self._args.dry_run), hurry=kind is not None)
             except Exception:
                 if kind is None:  # else the cell's own error is what matters, and tensors tell theirs
                     raise
@@ -183,7 +192,7 @@ class PathwaysCell:
         elif args.defer:
             n = len(record.held)
             held = f"{n} cell{'s' * (n > 1)} held back"
-            print(f"program {record.name}: {held}; `%pw run {record.name}` runs {'them' if n > 1 else 'it'}")
+            print(f"program {record.name}: {held}; `%pw run {typed(record.name)}` runs {'them' if n > 1 else 'it'}")
         elif args.block:
             with ProgressLine(self._extension.shell) as line:
                 self._programs.wait(record, args.timeout, line.show, args.progress_after)
@@ -226,4 +235,4 @@ def run_from_code(extension: Extension, line: str, text: str) -> Any:
 
 def _is_bare(args: argparse.Namespace) -> bool:
     """Whether no flag was given."""
-    return not any(value for key, value in vars(args).items() if key != "noblock")
+    return all(value is None or value is False for key, value in vars(args).items() if key != "noblock")

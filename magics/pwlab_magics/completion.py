@@ -77,6 +77,7 @@ _KINDS: dict[str, Callable[[Session], list[str]]] = {
     "clients": lambda session: [client.name for client in session.clients()],
     "held": lambda session: [record.name for record in session.programs.held()],
     "islands": lambda session: [island.name for island in session.machine.islands],
+    "nodes": lambda session: session.programs.computations(),
     "policies": lambda session: list(session.steering.policies),
     "programs": lambda session: session.programs.names(),
     "slices": lambda session: [where.name for where in session.slices],
@@ -90,6 +91,8 @@ def names(kinds: str, variables: Mapping[str, Any] | None = None) -> list[str]:
     for kind in kinds.replace("suspendable", "clients slices programs").split():
         if kind == "settings":
             found += [f"{field.name}=" for field in fields(Config)]
+        elif kind == "views":
+            found += line.VIEWS
         elif kind == "tensors":
             known = list((variables or {}).items())
             found += [name for name, value in known if isinstance(value, LazyTensor) and not name.startswith("_")]

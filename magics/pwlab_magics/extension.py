@@ -1,7 +1,7 @@
 """Loading into IPython and taking back: what is registered where, in one place.
 
 Hooks of IPython that are used: a cleanup transformer of the cell's text, a transformer of its syntax tree, the
-events ``pre_run_cell`` and ``post_run_cell``, magics, a completer.
+events ``pre_run_cell`` and ``post_run_cell``, magics, a completer; in a terminal the toolbar below the prompt.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from . import cell, transformer
 from .completion import make_matcher
 from .magics import PwlabMagics
 from .output import tell_failures
+from .toolbar import Toolbar
 
 _loaded: WeakKeyDictionary[InteractiveShell, Extension] = WeakKeyDictionary()
 
@@ -45,6 +46,7 @@ class Extension:
         self._cells: list[Any] = []
         self._magics = PwlabMagics(self)
         self._matcher = make_matcher(self)
+        self._toolbar = Toolbar(shell)
 
     # --- what cells ask --------------------------------------------------------------------
 
@@ -106,6 +108,7 @@ class Extension:
             del self._cells[at:]
         if not self._cells:
             self._tell()
+            self._toolbar.refresh()
 
     def _tell(self) -> None:
         session = running_session()
@@ -126,6 +129,7 @@ class Extension:
         shell.events.register("post_run_cell", self.after_cell)
         shell.register_magics(self._magics)
         shell.Completer.custom_matchers.append(self._matcher)
+        self._toolbar.refresh()
 
     def unload(self) -> None:
         shell = self.shell
@@ -145,6 +149,7 @@ class Extension:
             shell.magics_manager.magics[kind].pop(name, None)
         shell.magics_manager.registry.pop(PwlabMagics.__name__, None)
         pw.shutdown()
+        self._toolbar.remove()
 
 
 def load(shell: InteractiveShell) -> None:

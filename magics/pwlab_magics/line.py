@@ -23,9 +23,10 @@ from pwlab.errors import (
     nearest,
 )
 from pwlab.session import running
+from pwlab.viz.usage import usage_tables
 
 from .command import NO_SESSION, Command, in_session
-from .output import ProgressLine, in_notebook, show, show_both
+from .output import ProgressLine, columns, in_notebook, show, show_both, shows_live
 from .parsers import Parser, seconds
 from .steer import STEER
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 #: What may become of a program, raised as it is; every other error says that the command was misused.
 TELLS = (BufferReleased, ComputationFailed, InternalError, ProgramCancelledError, SessionClosed, WaitTimeout)
 
+#: Views of the dashboard, each of which can stand alone.
+VIEWS = ("graph", "timeline", "utilisation", "memory", "clients")
+
 HELP = """\
 Starts and stops the session, shows what it does, and runs programs that were held back.
 
@@ -42,6 +46,7 @@ Starts and stops the session, shows what it does, and runs programs that were he
     %pw status                            what ran, what runs, how busy the islands are
     %pw graph                             the newest program as a picture
     %pw timeline                          who ran what, where, when
+    %pw top                               what runs at this moment, live
     %pw pause, %pw step, %pw why x        the scheduler by hand
     %pw auto on                           every cell from now on is a pathways cell
 
@@ -156,6 +161,8 @@ def _graph(extension: Extension, args: argparse.Namespace) -> None:
     if session is None:
         print(NO_SESSION)
         return
+    if not args.name and not args.all and shows_live(extension.shell, "graph"):
+        return
     programs = session.programs
     if args.name:
         record = programs.find(args.name)
@@ -170,18 +177,34 @@ def _graph(extension: Extension, args: argparse.Namespace) -> None:
         if in_notebook(extension.shell):
             show_both(viz.graph_text(small), viz.html(viz.picture(model, chosen)))
         else:
-            print(viz.graph_text(small))
+            print(viz.graph_text(small, columns()))
+
+
+@in_session
+def _util(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    if shows_live(extension.shell, "utilisation"):
+        return
+    with session.programs.recorder.reading() as (model, stats):
+        page = usage_tables(stats.usage.view(), model, "utilisation", model.now)
+    show(extension.shell, page)
+
+
+@in_session
+def _top(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    pw.top(args.seconds)
 
 
 @in_session
 def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    if not args.names and args.colour is None and shows_live(extension.shell, "timeline"):
+        return
     chosen = [session.programs.find(name).id for name in args.names] or None
     with session.programs.recorder.reading() as (model, _):
-        picture = viz.timeline(model, chosen, colour=args.colour)
+        picture = viz.timeline(model, chosen, colour=args.colour or "computation")
     if in_notebook(extension.shell):
         show_both(viz.timeline_text(picture), viz.timeline_html(picture))
     else:
-        print(viz.timeline_text(picture))
+        print(viz.timeline_text(picture, columns()))
 
 
 # --- programs ---------------------------------------------------------------------------------------
@@ -257,20 +280,33 @@ def _dash(extension: Extension, args: argparse.Namespace) -> None:
 
 
 def _dash_args(parser: Parser) -> None:
-    tabs = ("graph", "timeline", "utilisation", "memory", "clients")
-    parser.add_argument("tab", nargs="?", choices=tabs, help="one view alone; all, linked, if not given")
+    parser.add_argument("tab", nargs="?", choices=VIEWS, help="one view alone; all, linked, if not given")
     parser.add_argument("--explain", action="store_true", help="tooltips for learners: what a gang is, an island, DCN")
 
 
+def _top_args(parser: Parser) -> None:
+    parser.add_argument(
+        "seconds",
+        nargs="?",
+        type=seconds,
+        metavar="SECONDS",
+        help="for so long; if not given until q or Ctrl-C in a terminal, and in a notebook until nothing runs, at "
+        "most a minute",
+    )
+
+
 def _graph_args(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a program; the newest if not given")
-    parser.add_argument("--all", action="store_true", help="all programs in one picture")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a program; in a terminal the newest if not given")
+    parser.add_argument("--all", action="store_true", help="a picture of all programs")
 
 
 def _timeline_args(parser: Parser) -> None:
-    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs; all that ran if none is given")
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="a picture of these; of all if none is given")
     parser.add_argument(
-        "--colour", "--color", choices=("computation", "client"), default="computation", help="what colours stand for"
+        "--colour",
+        "--color",
+        choices=("computation", "client"),
+        help="what colours stand for; computation if not given",
     )
 
 
@@ -293,12 +329,14 @@ COMMANDS: dict[str, Command] = {
         _dash,
         "shows a live dashboard of the session; as numbers in a terminal",
         _dash_args,
-        "graph timeline utilisation memory",
+        "views",
     ),
-    "graph": Command(_graph, "shows a program as a picture; as text in a terminal", _graph_args, "programs"),
+    "top": Command(_top, "shows what runs at this moment, live", _top_args),
+    "graph": Command(_graph, "shows the graph, live in a notebook; or a program as a picture", _graph_args, "programs"),
     "timeline": Command(
-        _timeline, "shows who ran what, where, when; as text in a terminal", _timeline_args, "programs"
+        _timeline, "shows who ran what, where, when, live in a notebook; or of programs", _timeline_args, "programs"
     ),
+    "util": Command(_util, "shows how busy devices were, and with what; live in a notebook"),
     "run": Command(_run, "dispatches a program that --defer held back", _run_args, "held"),
     "wait": Command(_wait, "waits until a program has ended, or all", _wait_args, "programs"),
     "result": Command(_result, "gives the value of a program's last expression", _result_args, "programs"),

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import io
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pwlab.config import noninteractive
+from pwlab.live import show_view
 from pwlab.programs import Progress
-from pwlab.viz import render
+from pwlab.viz import render, render_html
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from rich.console import RenderableType
 
     from pwlab.runtime import Failure
+    from pwlab.viz.dashboard.widget import Tab
 
 _COLUMNS = 110
-_PRE = (
-    '<pre class="pwlab-text" style="white-space:pre;overflow-x:auto;line-height:normal;'
-    "font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace\">{code}</pre>"
-)
 
 
 def in_notebook(shell: InteractiveShell) -> bool:
@@ -29,10 +27,23 @@ def in_notebook(shell: InteractiveShell) -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
+def columns() -> int:
+    """How wide a text may be: as the terminal is, or else a usual width."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _COLUMNS
+
+
+def shows_live(shell: InteractiveShell, tab: Tab) -> bool:
+    """In a notebook, shows a live view, and a picture for where no JavaScript runs; whether it did."""
+    if not in_notebook(shell) or noninteractive():
+        return False
+    show_view(tab)
+    return True
+
+
 def show(shell: InteractiveShell, renderable: RenderableType) -> None:
     """Shows something of rich's."""
     if in_notebook(shell):
-        show_both(render(renderable, _COLUMNS), _html(renderable))
+        show_both(render(renderable, _COLUMNS), render_html(renderable, _COLUMNS))
     else:
         from rich.console import Console
 
@@ -45,14 +56,6 @@ def show_both(text: str, html: str) -> None:
     from IPython.display import display
 
     display({"text/html": html, "text/plain": text}, raw=True)
-
-
-def _html(renderable: RenderableType) -> str:
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), record=True, width=_COLUMNS, force_jupyter=False, legacy_windows=False)
-    console.print(renderable)
-    return console.export_html(inline_styles=True, code_format=_PRE)
 
 
 def tell_failures(failures: Sequence[Failure], most: int = 3) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 from IPython.utils.process import arg_split
+
+from pwlab.errors import closest
 
 
 class HelpShown(Exception):
@@ -74,8 +75,8 @@ class _Help(argparse.Action):
 
 def near(word: str, known: list[str]) -> str:
     """``" (did you mean --block?)"``, or nothing."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    close = closest(word, known)
+    return "" if close is None else f" (did you mean {close}?)"
 
 
 def seconds(text: str) -> float:

@@ -1,6 +1,7 @@
 """``%pw``: the scheduler by hand, its clients, its memory, and why something waits.
 
-Each subcommand is one function here, which calls one public function of :mod:`pwlab.steering` and shows what it gives.
+Each subcommand is one function here, which calls one public function of :mod:`pwlab.hand` or :mod:`pwlab.steering` and
+shows what it gives.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pwlab as pw
 from pwlab import viz
+from pwlab.errors import typed
 
 from .command import Command, in_session
-from .output import show
+from .output import show, shows_live
 from .parsers import Parser
 
 if TYPE_CHECKING:
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
 
 @in_session
 def _clients(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    show(extension.shell, viz.clients_table(session.clients(), session.policy))
+    if not shows_live(extension.shell, "clients"):
+        show(extension.shell, viz.clients_table(session.clients(), session.policy))
 
 
 @in_session
 def _policy(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    if args.name:
+    if args.name is not None:
         session.policy = args.name
     others = [name for name in session.steering.policies if name != session.policy]
     print(f"policy {session.policy}; there are also {', '.join(others)}")
@@ -37,6 +40,8 @@ def _policy(extension: Extension, args: argparse.Namespace, session: pw.Session)
 
 @in_session
 def _memory(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    if shows_live(extension.shell, "memory"):
+        return
     names = {island.id: island.name for island in session.machine.islands}
     show(extension.shell, viz.memory_tables(session.steering.memory(), names))
 
@@ -46,13 +51,13 @@ def _memory(extension: Extension, args: argparse.Namespace, session: pw.Session)
 
 @in_session
 def _pause(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    session.steering.pause()
+    pw.pause()
     print("all launches are paused; `%pw step` makes the next, `%pw resume` goes on")
 
 
 @in_session
 def _step(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    launched = session.steering.step(args.n)
+    launched = pw.step(args.n)
     for name in launched:
         print(f"launched: {name}")
     if len(launched) < args.n:
@@ -62,7 +67,7 @@ def _step(extension: Extension, args: argparse.Namespace, session: pw.Session) -
 
 @in_session
 def _resume(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    what = session.steering.resume(args.name)
+    what = pw.resume(args.name)
     if args.name is None:
         print("launches go on")
     else:
@@ -71,14 +76,17 @@ def _resume(extension: Extension, args: argparse.Namespace, session: pw.Session)
 
 @in_session
 def _suspend(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    what = session.steering.suspend(args.name)
-    print(f"{what} is suspended: it launches nothing until `%pw resume {args.name}`")
+    what = pw.suspend(args.name)
+    print(
+        f"{what} is suspended: its buffers go to host memory, and it launches nothing until "
+        f"`%pw resume {typed(args.name)}`"
+    )
 
 
 @in_session
 def _cancel(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    given_up = session.steering.cancel(args.name, args.client)
-    who = f"client {args.client}" if args.client else f"program {args.name}"
+    given_up = pw.cancel(args.name, args.client)
+    who = f"client {args.client}" if args.client is not None else f"program {args.name}"
     if given_up:
         print(f"{who}: {given_up:,} computation{'s' * (given_up > 1)} cancelled; what was launched ends")
     else:
@@ -128,7 +136,9 @@ def _cancel_args(parser: Parser) -> None:
 
 
 def _why_args(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a variable that holds a tensor, or a program")
+    parser.add_argument(
+        "name", metavar="NAME", help="a variable that holds a tensor, a program, or a computation by name or number"
+    )
 
 
 def _migrate_args(parser: Parser) -> None:
@@ -152,7 +162,10 @@ STEER: dict[str, Command] = {
     ),
     "cancel": Command(_cancel, "gives up what a program, or a client, has not launched yet", _cancel_args, "programs"),
     "why": Command(
-        _why, "tells why a tensor or a program is not done yet, down to the root", _why_args, "tensors programs"
+        _why,
+        "tells why a tensor, a program or a computation is not done yet, down to the root",
+        _why_args,
+        "tensors programs nodes",
     ),
     "migrate": Command(
         _migrate, "moves a slice to other devices; its programs do not notice", _migrate_args, "slices|islands"

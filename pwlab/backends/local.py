@@ -3,9 +3,9 @@
 Threads, each with one job, so that nobody waits for anybody else's:
 
 * *compile*: prepares nodes, in order; what was compiled before is found without it;
-* *island N*: one executor an island; launches in the scheduler's order, and nothing blocks it but an
-  input that another island has not launched yet.  That cannot deadlock: the controller orders launches so that
-  the producer of an input was always ordered before, so of all that is not launched the first can be;
+* *island N*: one executor an island, or for all that share chips; launches in the scheduler's order, and nothing
+  blocks it but an input that another island has not launched yet.  That cannot deadlock: the controller orders
+  launches so that the producer of an input was always ordered before, so of all that is not launched the first can be;
 * *watch N*: waits for what was launched and reports its end; JAX has no completion callback;
 * *host*: a small pool for host nodes.
 
@@ -28,6 +28,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
+from ..control.topology import homes
 from ..errors import BufferReleased, InternalError
 from ..events import (
     Abandon,
@@ -45,7 +46,7 @@ from ..events import (
     Prepare,
     Restore,
 )
-from ..ids import BufferId, DeviceId, NodeId
+from ..ids import BufferId, DeviceId, IslandId, NodeId
 from ..runtime import Buffer, Failure, Task
 from ..runtime.buffers import Signal
 from ..runtime.clock import now
@@ -70,7 +71,7 @@ class LocalBackend:
         self._failures: dict[NodeId, Failure] = {}
         self._post: Callable[..., None] = lambda event: None
         self._settled: Callable[[Task], None] = lambda task: None
-        self._queues: list[SimpleQueue[Any]] = []
+        self._launches: dict[IslandId, SimpleQueue[Any]] = {}
         self._threads: list[threading.Thread] = []
         self._compiling: SimpleQueue[Any] = SimpleQueue()
         #: Tasks given to the compiling thread (counted by the driver's), and done by it (counted by its own).
@@ -90,10 +91,13 @@ class LocalBackend:
     def start(self, post: Callable[..., None], settled: Callable[[Task], None]) -> None:
         self._post, self._settled = post, settled
         self._thread("pwlab-compile", self._compile_loop, self._compiling)
+        home = homes(self._machine.islands)
         for island in self._machine.islands:
-            launches: SimpleQueue[Any] = SimpleQueue()
+            if home[island.id] != island.id:  # it shares chips with one before it, and so its threads
+                self._launches[island.id] = self._launches[home[island.id]]
+                continue
+            launches = self._launches[island.id] = SimpleQueue()
             watched: SimpleQueue[Any] = SimpleQueue()
-            self._queues += [launches, watched]
             self._thread(f"pwlab-{island.name}", self._island_loop, launches, watched)
             self._thread(f"pwlab-watch-{island.name}", self._watch_loop, watched)
 
@@ -118,7 +122,7 @@ class LocalBackend:
             if task.kind is NodeKind.HOST:
                 self._host.submit(self._run_host, task)
             else:
-                self._queues[2 * instruction.island].put(task)
+                self._launches[instruction.island].put(task)
         elif isinstance(instruction, Move):
             self._move(instruction)
         elif isinstance(instruction, Offload):
@@ -171,8 +175,8 @@ class LocalBackend:
     def close(self) -> None:
         self._closed = True
         self._compiling.put(None)
-        for queue in self._queues[::2]:
-            queue.put(None)
+        for launches in set(self._launches.values()):
+            launches.put(None)
         self._launched.notify()
         self._host.shutdown(wait=False, cancel_futures=True)
         for thread in self._threads:

@@ -173,6 +173,14 @@ class Controller:
         return self._registry.names
 
     @property
+    def asking(self) -> int:
+        """A number for the question that a policy of the user's is answering at this moment; 0 if none is.
+
+        The only thing here that other threads may look at.
+        """
+        return self._registry.asking
+
+    @property
     def paused(self) -> bool:
         return self._scheduler.paused
 
@@ -247,7 +255,7 @@ class Controller:
 
     def _join(self, event: IslandJoined, answer: Answer) -> None:
         self._resources.join(event.island)
-        self._scheduler.join(event.island.id)
+        self._scheduler.join(event.island)
         self._store.join(event.island.id)
         self._memory.join(event.island)
         answer.facts.append(IslandKnown(event.time, event.island))
@@ -271,7 +279,7 @@ class Controller:
     def _set(self, event: SettingsChanged, answer: Answer) -> None:
         """Dispatch holds for what is submitted from now on; limit and policy at once."""
         if event.policy is not None:
-            self._registry.find(event.policy)
+            self._registry.check(event.policy)
         if event.max_in_flight is not None:
             self._scheduler.limit(event.max_in_flight)
         if event.policy is not None:

@@ -71,7 +71,7 @@ def counted(common: Duration, own: Duration) -> float:
     One run's own time says little of the computation.  A thread that wakes late to see an end gives one run the time of
     the next, and who runs rarely always runs after others: with shares of 1:2:4:8 the first client's runs measured 7
     to 30 % longer than the last one's of the same computation.  So equal computations count equal.  A client for which
-    one really takes longer, as where its data say how long it loops, shows in its ``own`` average, and that counts then.
+    one really takes longer, as where its data say how long it loops, shows in its ``own`` average, which counts then.
     """
     everybody, mine = common.seconds or 0.0, own.seconds or 0.0
     return everybody if everybody / _SAME <= mine <= everybody * _SAME else mine

@@ -127,11 +127,12 @@ class Explainer:
         """The gang that was launched on one of its devices before it, if there is one."""
         if node.host:
             return None
-        mine = set(node.devices)
-        for other in self._scheduler.queues[node.island].flying.values():
+        chips = self._memory.devices
+        mine = {chips[device]: device for device in node.devices}
+        for other in self._scheduler.queue(node.island).flying.values():
             if other is node:
                 return None
-            shared = mine.intersection(other.devices)
+            shared = [mine[chips[device]] for device in other.devices if chips[device] in mine]
             if shared:
                 return _reason(Kind.BUSY, node, other, detail=f"device {min(shared)}"), other
         return None
@@ -163,7 +164,7 @@ class Explainer:
         scheduler, client = self._scheduler, node.client
         if node.host or (scheduler.paused and not scheduler.steps):
             return _reason(Kind.PAUSED, node), None
-        queue = scheduler.queues[node.island]
+        queue = scheduler.queue(node.island)
         if node.id in queue.aside:
             return self._short(node)
         if client.full:

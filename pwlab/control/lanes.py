@@ -53,7 +53,7 @@ class Tally:
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class ClientLane:
     """The gangs that one client could launch on one island now; at least one."""
 
     client: str
@@ -67,21 +67,6 @@ class Lane:
     turns: list[int] = field(default_factory=lambda: [0])
 
     @property
-    def share(self) -> float:
-        """The client's part of the device time, relative to others."""
-        return self.owner.share
-
-    @property
-    def priority(self) -> int:
-        """The client's priority; the highest goes first."""
-        return self.owner.priority
-
-    @property
-    def virtual(self) -> float:
-        """Device time that the client was given on this island, over its share; see ``lanes.py``."""
-        return self.tally.virtual
-
-    @property
     def passed(self) -> int:
         """How many gangs of others were launched on this island since this lane had its last turn, or came."""
         return self.turns[0] - self.tally.turn
@@ -90,6 +75,56 @@ class Lane:
     def expected(self) -> float | None:
         """Seconds that the first gang is expected to take; None if nothing like it was measured."""
         return self.gangs[0][1].duration.seconds if self.gangs else None
+
+    def shown(self) -> Lane:
+        """As a policy of the user's sees it."""
+        owner, first = self.owner, self.gangs[0][1]
+        return Lane(
+            self.client,
+            first.spec.name,
+            owner.share,
+            owner.priority,
+            self.order,
+            self.tally.virtual,
+            self.passed,
+            self.expected,
+            len(self.gangs),
+            self.tally.flying,
+            owner.launches,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What a policy of the user's sees of one client that could launch now.
+
+    A copy: nothing that is done to it reaches the scheduler.
+
+    Attributes:
+      client: its name.
+      node: name of its first gang, the one that would be launched.
+      share: the client's part of the device time, relative to others.
+      priority: the client's; the highest goes first under the policy ``priority``.
+      order: submission order of the first gang, over all clients.
+      virtual: device time that the client was given on this island, over its share; see ``lanes.py``.
+      passed: how many gangs of others were launched on this island since the lane had its last turn, or came.
+      expected: seconds that the first gang is expected to take; None if nothing like it was measured.
+      queued: gangs that the client could launch on this island one after another, this one included.
+      in_flight: gangs of the client that are launched on this island and have not ended.
+      launches: gangs of the client that were launched so far, on all islands.
+    """
+
+    client: str
+    node: str
+    share: float
+    priority: int
+    order: int
+    virtual: float
+    passed: int
+    expected: float | None
+    queued: int
+    in_flight: int
+    launches: int
 
 
 class IslandQueue:
@@ -113,7 +148,7 @@ class IslandQueue:
         #: Gangs that are launched and have not ended, in the order of launch.
         self.flying: dict[NodeId, Node] = {}
         #: By client; never an empty lane, never one whose first gang was withdrawn.
-        self.lanes: dict[Client, Lane] = {}
+        self.lanes: dict[Client, ClientLane] = {}
         #: Gangs that may go but wait for memory; the fewest bytes that would let one go, by account, and the number of
         #: the memory plan under which they were set aside.
         self.aside: dict[NodeId, Node] = {}
@@ -147,7 +182,7 @@ class IslandQueue:
         if lane is None:
             if not back and not tally.flying and not tally.aside:
                 self.arrive(tally)
-            lane = self.lanes[client] = Lane(client.name, 0, [], client, tally, self.turns)
+            lane = self.lanes[client] = ClientLane(client.name, 0, [], client, tally, self.turns)
         if back:
             tally.aside -= 1
         heappush(lane.gangs, (node.order, node))
@@ -171,7 +206,7 @@ class IslandQueue:
         tally.virtual = max(self.virtual, min(tally.virtual, self.virtual + tally.last))
         tally.turn = self.turns[0]
 
-    def pop(self, lane: Lane) -> Node:
+    def pop(self, lane: ClientLane) -> Node:
         node = heappop(lane.gangs)[1]
         self.tidy(lane)
         return node
@@ -272,7 +307,7 @@ class IslandQueue:
             tally.last = taken / node.client.share
             self.latest = max(self.latest, tally.virtual)
 
-    def tidy(self, lane: Lane) -> None:
+    def tidy(self, lane: ClientLane) -> None:
         """Drops withdrawn and suspended gangs from the front, and the lane with its last gang."""
         gangs = lane.gangs
         while gangs and ((node := gangs[0][1]).state is not NodeState.QUEUED or node.held):

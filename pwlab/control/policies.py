@@ -32,14 +32,17 @@ be compared with another on the same trace), and one heap with a key per policy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ..errors import UnknownName, nearest
-from .lanes import Lane
+from .lanes import ClientLane, Lane
 
-Policy: TypeAlias = Callable[[Iterable[Lane]], Lane]
+#: A policy of the user's: one :class:`Lane` a client that could launch now, there is one at least, to one of them.
+Policy: TypeAlias = Callable[[Sequence[Lane]], Lane]
+#: One of ours; it looks at the scheduler's own lanes, which need no copies.
+Ranking: TypeAlias = Callable[[Iterable[ClientLane]], ClientLane]
 
 #: By how many gangs of others a lane may be passed before it counts one priority more, or half as long.
 AGEING = 32
@@ -47,27 +50,27 @@ AGEING = 32
 _order = attrgetter("order")
 
 
-def fifo(lanes: Iterable[Lane]) -> Lane:
+def fifo(lanes: Iterable[ClientLane]) -> ClientLane:
     """First come, first served, over all clients."""
     return min(lanes, key=_order)
 
 
-def proportional(lanes: Iterable[Lane]) -> Lane:
+def proportional(lanes: Iterable[ClientLane]) -> ClientLane:
     """Device time in proportion to the clients' shares."""
     return min(lanes, key=lambda lane: (lane.tally.virtual, lane.order))
 
 
-def priority(lanes: Iterable[Lane]) -> Lane:
+def priority(lanes: Iterable[ClientLane]) -> ClientLane:
     """The highest priority first, and what waited long before that."""
     return min(lanes, key=lambda lane: (-lane.owner.priority - lane.passed // AGEING, lane.order))
 
 
-def shortest(lanes: Iterable[Lane]) -> Lane:
+def shortest(lanes: Iterable[ClientLane]) -> ClientLane:
     """What is expected to take the least time first, what is unknown before that."""
     return min(lanes, key=lambda lane: ((lane.expected or 0.0) * 0.5 ** (lane.passed // AGEING), lane.order))
 
 
-POLICIES: dict[str, Policy] = {
+POLICIES: dict[str, Ranking] = {
     "fifo": fifo,
     "proportional": proportional,
     "priority": priority,
@@ -75,13 +78,15 @@ POLICIES: dict[str, Policy] = {
 }
 
 
-def policy_named(name: str, policies: Mapping[str, Policy] | None = None) -> Policy:
-    """The policy of that name.
+P = TypeVar("P")
+
+
+def policy_named(name: str, policies: Mapping[str, P]) -> P:
+    """The one of that name.
 
     Raises:
       UnknownName: there is none; the nearest name is suggested.
     """
-    policies = POLICIES if policies is None else policies
     policy = policies.get(name)
     if policy is None:
         known = list(policies)

@@ -45,13 +45,14 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from ..errors import InternalError
-from ..events import NodeState
+from ..events import IslandSpec, NodeState
 from ..ids import IslandId, NodeId
 from .clients import Client
-from .lanes import IslandQueue, Lane
+from .lanes import ClientLane, IslandQueue
 from .memory import Memory
 from .records import Node, Placement
 from .registry import Registry
+from .topology import homes
 
 #: How many gangs of one client may wait for memory while later ones of it are tried.
 LOOK_BEHIND = 8
@@ -61,7 +62,10 @@ class Scheduler:
     """Decides the order of launches, island by island."""
 
     def __init__(self, registry: Registry, memory: Memory):
+        #: One an island, or one for all that share chips, under the first of them.
         self.queues: dict[IslandId, IslandQueue] = {}
+        self._islands: list[IslandSpec] = []
+        self._home: dict[IslandId, IslandId] = {}
         self.registry = registry
         self.max_in_flight = 16
         self.paused = False
@@ -79,9 +83,28 @@ class Scheduler:
         #: Islands where a launch may have become possible; a dict for its order.
         self._stirred: dict[IslandId, None] = {}
 
-    def join(self, island: IslandId) -> None:
-        """Makes the queue of a new island."""
-        self.queues[island] = IslandQueue()
+    def join(self, island: IslandSpec) -> None:
+        """Makes the queue of a new island, unless it shares chips with one that has a queue.
+
+        Raises:
+          InternalError: it joins islands on whose chips gangs are queued already, apart from each other.
+        """
+        home = homes([*self._islands, island])
+        merged = [id for id in self.queues if home[id] != id]
+        if any(self.queues[id].tallies for id in merged):
+            raise InternalError(f"island {island.id} shares chips with islands that have had queues of their own")
+        for id in merged:
+            del self.queues[id]
+        self._islands.append(island)
+        self._home = home
+        self.queues.setdefault(home[island.id], IslandQueue())
+
+    def queue(self, island: IslandId) -> IslandQueue:
+        """The queue in which an island's gangs wait."""
+        return self.queues[self._home[island]]
+
+    def _stir(self, node: Node) -> None:
+        self._stirred[self._home[node.island]] = None
 
     def limit(self, max_in_flight: int) -> None:
         """Sets how many gangs an island may have in flight.
@@ -125,8 +148,8 @@ class Scheduler:
         node.offered = time
         node.lack = None
         if not node.host:
-            self.queues[node.island].push(node)
-            self._stirred[node.island] = None
+            self.queue(node.island).push(node)
+            self._stir(node)
         elif node.held:
             self._held_hosts[node.id] = node
         else:
@@ -137,7 +160,7 @@ class Scheduler:
         if node.host:
             self._held_hosts.pop(node.id, None)
             return
-        queue = self.queues[node.island]
+        queue = self.queue(node.island)
         lane = queue.lanes.get(node.client)
         if lane is not None:
             queue.tidy(lane)
@@ -145,7 +168,7 @@ class Scheduler:
 
     def purge(self, place: Placement) -> None:
         """Forgets all gangs of a slice, which moves from its island."""
-        self.queues[place.island].purge(place)
+        self.queue(place.island).purge(place)
 
     def forget(self, client: Client) -> None:
         """A client is gone: no queue remembers what it has had."""
@@ -178,7 +201,7 @@ class Scheduler:
             queue = self.queues[island]
             while len(queue.flying) < self.max_in_flight:
                 if island in self._short:
-                    self._weed(queue)
+                    self._weed(queue, island)
                 lanes = self.shown(queue)
                 if not lanes:
                     if queue.tried and queue.aside and self._recall(queue, island):
@@ -220,12 +243,12 @@ class Scheduler:
             return queue.recall(memory.plans, False, memory.first())
         return False
 
-    def _weed(self, queue: IslandQueue) -> None:
+    def _weed(self, queue: IslandQueue, island: IslandId) -> None:
         """Sets aside again what was recalled and came too late."""
         fits = self._memory.fits
         for lane in list(queue.lanes.values()):
             while lane.gangs and (node := lane.gangs[0][1]).obstacle is not None and not fits(node):
-                self._set_aside(queue.pop(lane), queue, node.island)
+                self._set_aside(queue.pop(lane), queue, island)
 
     def _set_aside(self, node: Node, queue: IslandQueue, island: IslandId) -> None:
         self._lacks(node, first=not queue.tallies[node.client].aside)
@@ -252,7 +275,7 @@ class Scheduler:
             node.lack = lack
             self._lacking[node.id] = node
 
-    def shown(self, queue: IslandQueue) -> list[Lane]:
+    def shown(self, queue: IslandQueue) -> list[ClientLane]:
         """The lanes that a policy may choose from."""
         return [
             lane
@@ -271,8 +294,8 @@ class Scheduler:
         if seconds is not None:
             node.duration.measured(seconds)
             client.device_seconds += max(seconds, 0.0) * len(node.devices)
-        self.queues[node.island].end(node, seconds)
-        self._stirred[node.island] = None
+        self.queue(node.island).end(node, seconds)
+        self._stir(node)
         if limited:  # its lanes were hidden, by its own limit: that earns no credit
             for island, queue in self.queues.items():
                 if client in queue.lanes:
@@ -295,7 +318,8 @@ class Scheduler:
         able = {node for node in nodes if node.state is NodeState.QUEUED and not node.missing}
         offered = {node for _, node in self._hosts if node.state is NodeState.QUEUED} | set(self._held_hosts.values())
         for island, queue in self.queues.items():
-            flying = [n for n in nodes if n.state is NodeState.LAUNCHED and not n.host and n.island == island]
+            launched = (n for n in nodes if n.state is NodeState.LAUNCHED and not n.host)
+            flying = [n for n in launched if self._home[n.island] == island]
             assert set(flying) == set(queue.flying.values()), f"island {island} counts its launches wrong"
             assert resting or not self.shown(queue) or len(flying) >= self.max_in_flight, f"island {island} idles"
             for client, lane in queue.lanes.items():

@@ -1,4 +1,4 @@
-"""Topology: contiguous blocks of an island's mesh (Pathways §4.1).
+"""Topology: contiguous blocks of an island's mesh (Pathways §4.1), and islands that share chips.
 
 A mesh of shape (2, 4) holds a block of shape (2, 2) at three places and, as (4, 1) turned by
 a quarter, one of shape (4, 1) at two.  Blocks are aligned with the axes and do not wrap round.
@@ -6,9 +6,12 @@ a quarter, one of shape (4, 1) at two.  Blocks are aligned with the axes and do 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations, product
 from math import prod
+
+from ..events import IslandSpec
+from ..ids import IslandId
 
 
 def fitted(shape: Sequence[int], axes: int) -> tuple[int, ...] | None:
@@ -50,3 +53,20 @@ def nearest_fit(mesh: tuple[int, ...], shape: Sequence[int]) -> tuple[int, ...]:
     while len(best) > max(len(shape), 1) and best[-1] == 1:
         best.pop()
     return tuple(best)
+
+
+def homes(islands: Iterable[IslandSpec]) -> dict[IslandId, IslandId]:
+    """The first of the islands with which each shares a chip, directly or over others; itself where it shares none.
+
+    Logical islands on one chip take turns on it, so they have one queue between them.
+    """
+    home: dict[IslandId, IslandId] = {}
+    first_on: dict[int, IslandId] = {}
+    for island in islands:
+        met = [home[first_on[chip]] for chip in island.chips if chip in first_on]
+        home[island.id] = first = min(met, default=island.id)
+        for other in [other for other, at in home.items() if at in met]:
+            home[other] = first
+        for chip in island.chips:
+            first_on.setdefault(chip, island.id)
+    return home

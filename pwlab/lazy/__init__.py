@@ -7,7 +7,7 @@ Start with :mod:`pwlab.lazy.trace` (what records), :mod:`pwlab.lazy.recorder` (w
 from .describe import TensorInfo as TensorInfo
 from .frontend import Frontend as Frontend
 from .frontend import ProgramRecord as ProgramRecord
-from .frontend import client_name as client_name
+from .frontend import current_owner as current_owner
 from .scope import Scope as Scope
 from .scope import on as on
 from .scope import one_call as one_call

@@ -18,15 +18,16 @@ import jax
 from ..config import Config
 from ..errors import (
     BufferReleased,
+    ClientError,
     PlacementError,
     SessionClosed,
     SyncForbidden,
 )
-from ..events import Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, OutputSpec
+from ..events import Dispatch, Link, NodeKind, NodeSpec, NodesSubmitted, NodeState, OutputSpec
 from ..ids import BufferId, IdCounters, NodeId, ProgramId, SliceId, Source
-from ..runtime import Buffer, Driver, Failure, Task
+from ..runtime import Buffer, Driver, Failure, Owner, Task
 from ..runtime.clock import now
-from . import _jax
+from . import _jax, patience
 from .ops import OpTable
 from .places import Places, here
 from .plan import Plan, Planner, limits_of, pack
@@ -35,8 +36,8 @@ from .tensor import LazyTensor, Ref
 from .trace import RecordingTrace, active
 from .values import Values
 
-#: The client that this thread or task submits for; see :mod:`pwlab.clients`.
-client_name: ContextVar[str] = ContextVar("pwlab_client", default="main")
+#: The client that this thread or task submits for, or None for ``main``; see :mod:`pwlab.clients`.
+current_owner: ContextVar[Owner | None] = ContextVar("pwlab_owner", default=None)
 
 #: How many programs ``pw.dump`` and ``%pw graph`` can look back to.
 _KEEP_PROGRAMS = 64
@@ -47,11 +48,15 @@ _KEEP_WINDOWS = 4
 class ProgramRecord:
     """What the frontend remembers of a program: one run of a cell, or one call of a ``@pw.program``."""
 
-    def __init__(self, id: ProgramId, name: str, source: Source | None, client: str = "main"):
+    def __init__(self, id: ProgramId, name: str, source: Source | None, owner: Owner):
         self.id = id
         self.name = name
-        self.client = client
+        self.owner = owner
         self.source = source
+        #: How it is dispatched (Pathways §4.5), or None for the session's setting; and whether the host had to see a
+        #: value of it while it was recorded, so that what comes behind is dispatched sequentially.
+        self.dispatch: Dispatch | None = None
+        self.split = False
         #: (plan, positions of its calls, places) of the last windows, for ``pw.dump``.
         self.windows: list[tuple[Plan, list[int], Places]] = []
         self.plans: set[int] = set()
@@ -63,6 +68,10 @@ class ProgramRecord:
         self.held: list[Recorder] = []
         #: How it ended; None until it has.
         self.state: NodeState | None = None
+
+    @property
+    def client(self) -> str:
+        return self.owner.name
 
 
 class Frontend:
@@ -84,8 +93,9 @@ class Frontend:
         self.planner = Planner(slices.home, slices.by_id)
         self.values = Values(driver, config, slices, self.flush, self.recording)
         self.programs: OrderedDict[ProgramId, ProgramRecord] = OrderedDict()
+        #: The clients that are open.
+        self.owners: dict[str, Owner] = {}
         self._submitted = 0
-        self._submitted_bytes = 0
         self._last_ordered: NodeId | None = None
         self._lock = threading.RLock()
 
@@ -97,7 +107,7 @@ class Frontend:
         return recorder is not None and not recorder.over and _jax.current_trace() is not _jax.eval_trace
 
     def open_program(self, name: str, source: Source | None) -> ProgramRecord:
-        record = ProgramRecord(self._ids.program(), name, source, client_name.get())
+        record = ProgramRecord(self._ids.program(), name, source, self.submits_for())
         self.programs[record.id] = record
         while len(self.programs) > _KEEP_PROGRAMS:
             # Not those that are being recorded or held back.
@@ -120,6 +130,41 @@ class Frontend:
             spec = where if len(devices) > 1 else None
             return {"slice": int(self._slices.find(devices[0]).id), "spec": spec}
         return {"slice": int(self._slices.find(where).id), "spec": None}
+
+    # --- clients -------------------------------------------------------------------------------
+
+    def owner(self, name: str) -> Owner:
+        """The client of that name, known from now on."""
+        with self._lock:
+            return self.owners.setdefault(name, Owner(name))
+
+    def submits_for(self) -> Owner:
+        """The client that this thread or task submits for.
+
+        Raises:
+          ClientError: it was closed.
+          SessionClosed: it belongs to a session that was stopped.
+        """
+        owner = current_owner.get()
+        if owner is None:
+            return self.owner("main")
+        check_open(owner)
+        if self.owners.get(owner.name) is not owner:
+            raise SessionClosed(f"client {owner.name!r} belongs to a session that was stopped; open it again")
+        return owner
+
+    def close_owner(self, owner: Owner) -> None:
+        """Takes nothing more from a client.
+
+        Raises:
+          ClientError: it was closed before.
+        """
+        with self._lock:  # what another thread submits for it is submitted by now, or refused
+            check_open(owner)
+            owner.closed = True
+            self.owners.pop(owner.name, None)
+
+    # --- windows --------------------------------------------------------------------------------
 
     def flush(self, window: Window) -> None:
         """Dispatches the open window that some tensor is waiting in."""
@@ -180,46 +225,66 @@ class Frontend:
         slices = self._slices
         specs: list[NodeSpec] = []
         tasks: list[Task] = []
+        plan: Plan | None = None
+        alive = dict(live)
         if window.calls:
             _check_arguments(window)
-            alive = dict(live)
             plan = self.planner.plan(window, tuple(alive), slices.default.id, slices.devices, limits_of(self.config))
             for step in plan.steps:
                 if step.node.slice not in slices.by_id:
                     raise PlacementError(
                         f"`{step.node.name}` is placed on a slice that was removed; take another with pw.on(slice)"
                     )
-            with self._lock:
-                self._instantiate(plan, window, alive, program, specs, tasks)
             program.plans.add(id(plan))
             program.windows.append((plan, [at for _, _, at, _ in window.calls], window.places))
             del program.windows[:-_KEEP_WINDOWS]
-        program.nodes += len(specs)
-        program.closed = last
-        self._submitted += len(tasks)
-        self._submitted_bytes += sum(task.nbytes for task in tasks)
-        self.driver.submit(
-            NodesSubmitted(now(), program.id, program.name, tuple(specs), last, program.client, source=program.source),
-            tasks,
-        )
+        owner = program.owner
+        with self._lock:
+            check_open(owner)
+            if plan is not None:
+                self._instantiate(plan, window, alive, program, specs, tasks)
+            program.nodes += len(specs)
+            program.closed = last
+            self._submitted += len(tasks)
+            owner.submitted += len(tasks)
+            owner.submitted_bytes += sum(task.nbytes for task in tasks)
+            self.driver.submit(
+                NodesSubmitted(
+                    now(),
+                    program.id,
+                    program.name,
+                    tuple(specs),
+                    last,
+                    owner.name,
+                    Dispatch.SEQUENTIAL if program.split else program.dispatch,
+                    program.source,
+                ),
+                tasks,
+            )
 
     @property
     def idle(self) -> bool:
         """Whether all that was submitted has ended, so that the devices wait for the user's thread."""
         return self._submitted <= self.driver.ended
 
-    def hold_back(self) -> None:
-        """Bounds how far a cell records ahead of the devices."""
-        driver, config = self.driver, self.config
+    def hold_back(self, program: ProgramRecord) -> None:
+        """Bounds how far a client records ahead of the devices."""
+        driver, config, owner = self.driver, self.config, program.owner
 
         def near_enough() -> bool:
-            return (
-                self._submitted - driver.ended <= config.max_ahead
-                and self._submitted_bytes - driver.ended_bytes <= config.max_ahead_bytes
-            ) or self.idle
+            ahead = owner.submitted - owner.ended
+            return ahead <= 0 or (
+                ahead <= config.max_ahead and owner.submitted_bytes - owner.ended_bytes <= config.max_ahead_bytes
+            )
 
         if not near_enough():
-            driver.signal.wait_for(lambda: near_enough() or driver.closed or driver.crash is not None)
+            patience.wait_for(
+                driver,
+                lambda: near_enough() or driver.closed or driver.crash is not None,
+                f"recording, {owner.submitted - owner.ended:,} launches of client {owner.name!r} ahead,",
+                lambda controller: controller.why(program=program.id),
+                config.progress_after,
+            )
 
     def _instantiate(
         self,
@@ -282,6 +347,7 @@ class Frontend:
                     len(node.parts),
                     self._spec(step),
                     context if step.kind is NodeKind.HOST or node.ordered else None,
+                    program.owner,
                 )
             )
             specs.append(
@@ -291,7 +357,9 @@ class Frontend:
                     step.kind,
                     node.slice,
                     reads,
-                    tuple(OutputSpec(b.id, b.nbytes) for b in outputs),
+                    tuple(
+                        OutputSpec(b.id, b.nbytes, None, plan.shape(v)) for b, v in zip(outputs, writes, strict=True)
+                    ),
                     after,
                     donates,
                     tuple(pinned),
@@ -342,6 +410,12 @@ class Frontend:
 
     def close(self) -> None:
         self.closed = True
+
+
+def check_open(owner: Owner) -> None:
+    """Raises ClientError if a client was closed."""
+    if owner.closed:
+        raise ClientError(f"client {owner.name!r} was closed; open it again with pw.Client({owner.name!r}, ...)")
 
 
 def _check_arguments(window: Window) -> None:

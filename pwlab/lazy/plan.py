@@ -42,12 +42,21 @@ class Step:
 class Plan:
     """The steps of a window's structure."""
 
-    __slots__ = ("_avals", "program", "steps")
+    __slots__ = ("_avals", "_shapes", "program", "steps")
 
     def __init__(self, program: Program, steps: list[Step], avals: dict[int, Any]):
         self.program = program
         self.steps = steps
         self._avals = avals
+        self._shapes: dict[int, str] = {}
+
+    def shape(self, value: int) -> str:
+        """What people write for a value that a step writes, ``f32[8,128]``; made once a plan."""
+        text = self._shapes.get(value)
+        if text is None:
+            aval = self._avals[value]
+            text = self._shapes[value] = "" if aval is None else str(tensor_type(aval))
+        return text
 
     def aval(self, value: int) -> Any:
         """The JAX type of a value that a step writes."""

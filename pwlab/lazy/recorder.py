@@ -354,15 +354,16 @@ class Recorder:
         self._site = site
         self.flush()
 
-    def flush(self, last: bool = False) -> None:
-        """Hands over what is recorded so far."""
+    def flush(self, last: bool = False, hurry: bool = False) -> None:
+        """Hands over what is recorded so far; waits for nothing if it is in a ``hurry``."""
         with self.lock:
             with without_interrupts():  # a window that is begun anew and not handed over would be lost
                 window = self.window
                 self._begin()
                 if window.calls or last:
                     self.frontend.dispatch(self, window, last)
-            self.frontend.hold_back()
+            if not hurry:
+                self.frontend.hold_back(self.program)
 
     def hold(self) -> None:
         """Ends the scope, and keeps what was recorded in its program until that is run."""
@@ -370,15 +371,15 @@ class Recorder:
             self.frame = self._chain = None
             self.program.held.append(self)
 
-    def close(self, last: bool = True) -> None:
-        """Ends the scope: the rest is handed over and the frame let go."""
+    def close(self, last: bool = True, hurry: bool = False) -> None:
+        """Ends the scope: the rest is handed over and the frame let go; see :meth:`flush`."""
         with self.lock:
             if self.closed:
                 return
             self.closed = True
             self._site = None
             try:
-                self.flush(last)
+                self.flush(last, hurry)
             finally:
                 self.frame = None
                 self._chain = None

@@ -20,6 +20,7 @@ from typing import Any
 
 from jax.experimental.xla_metadata import set_xla_metadata
 
+from ..events import Dispatch
 from ..ids import Source
 from . import _jax
 from .frontend import Frontend, ProgramRecord
@@ -44,6 +45,7 @@ class Scope:
       defer: hold what was recorded back when the scope is left (:meth:`pwlab.programs.Programs.run` dispatches it).
       code: of the function whose call the scope is; its own lines are reported then.
       dry: nothing of it will ever run; needing a value in it is an error.
+      dispatch: of the program's nodes (Pathways §4.5), or None for the session's setting.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class Scope:
         defer: bool = False,
         dry: bool = False,
         code: CodeType | None = None,
+        dispatch: Dispatch | None = None,
     ):
         self._code = code
+        self._dispatch = dispatch
         self._frontend = frontend
         self._name = name
         self._slice = slice
@@ -80,6 +84,7 @@ class Scope:
             places = places_of(frame.f_code)
             source = places.source(max(frame.f_lasti, 0))
             self.program = self._frontend.open_program(self._name, source)
+        self.program.dispatch = self._dispatch or self.program.dispatch
         self.recorder = Recorder(self._frontend, self.program, frame, self._windows)
         self.recorder.defers, self.recorder.dry = self._defer, self._dry
         self.recorder.shard = self.shard
@@ -95,11 +100,15 @@ class Scope:
         self._token = active.set(self.recorder)
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.leave(dispatch=not self._defer)
+    def __exit__(self, kind: object, *exc: object) -> None:
+        self.leave(dispatch=not self._defer, hurry=kind is not None)
 
-    def leave(self, dispatch: bool = True) -> None:
-        """Ends the scope; what was recorded is dispatched, unless it is to be held."""
+    def leave(self, dispatch: bool = True, hurry: bool = False) -> None:
+        """Ends the scope; what was recorded is dispatched, unless it is to be held.
+
+        Args:
+          hurry: an error or an interrupt ended it, so it does not wait for the devices to catch up.
+        """
         recorder, self.recorder = self.recorder, None
         if recorder is None:
             return
@@ -117,7 +126,7 @@ class Scope:
         if self._placed is not None:
             self._placed.__exit__(None, None, None)
         if dispatch:
-            recorder.close()
+            recorder.close(hurry=hurry)
         else:
             recorder.hold()
 

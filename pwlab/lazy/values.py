@@ -26,10 +26,11 @@ from ..errors import (
 from ..events import Waited
 from ..runtime import Buffer, Driver, Failure
 from ..runtime.clock import now
-from . import _jax
+from . import _jax, patience
 from .describe import TensorInfo, parts_of, preview_of
 from .places import here
 from .tensor import LazyTensor, Ref, gone_text
+from .trace import active
 
 
 class Values:
@@ -64,6 +65,9 @@ class Values:
         buffer = self._settling(tensor)
         if buffer.ready:
             return self._taken(buffer)
+        recorder = active.get()
+        if recorder is not None and self._recording():
+            recorder.program.split = True  # what the cell does next may depend on it (Pathways §4.5)
         explicit = reason in ("result()", "block_until_ready()", "pw.fetch", "pw.wait", "jax.device_get")
         source = here()
         if self._recording() and not explicit:
@@ -76,7 +80,14 @@ class Values:
                 warnings.warn(f"{reason} at {source} waits for the devices", stacklevel=2)
         began = now()
         try:
-            settled = self._driver.signal.wait_for(lambda: buffer.settled or self._driver.crash is not None, timeout)
+            settled = patience.wait_for(
+                self._driver,
+                lambda: buffer.settled or self._driver.crash is not None,
+                reason,
+                lambda controller: controller.why(buffer=buffer.id),
+                self._config.progress_after,
+                timeout,
+            )
         finally:
             self._driver.facts(Waited(began, now() - began, reason, source, buffer.id))
         if not settled:
@@ -104,17 +115,18 @@ class Values:
             raise self.error_of(failure)
         if self._driver.crash is not None and not buffer.ready:
             raise InternalError(self._driver.crash)
-        if buffer.array is None:
+        array = buffer.value
+        if array is None:
             made = f", made at {buffer.source}," if buffer.source else ""
             raise BufferReleased(f"this value{made} was freed when its client was closed; compute it again")
-        return buffer.array
+        return array
 
     def error_of(self, failure: Failure) -> Exception:
         """What to raise for a failure: with its whole story the first time, one line later."""
         if failure.closed:
             return SessionClosed("the session was stopped before this value was computed; start again with %pw start")
         if failure.cancelled:
-            return ProgramCancelledError(f"the program that computes this value was {failure.error}")
+            return ProgramCancelledError(f"this value will never be computed: {failure.error}")
         where = f", recorded at {failure.source}" if failure.source else ""
         name = f"`{failure.node}`" if failure.node else "a computation"
         if failure.told:
@@ -167,7 +179,9 @@ class Values:
         buffer = ref.buffer
         if buffer.failure is not None:
             return "cancelled" if buffer.failure.cancelled else "failed"
-        return "ready" if buffer.ready else buffer.state
+        if buffer.ready:
+            return "released" if buffer.array is None else "ready"  # its client was closed
+        return buffer.state
 
     def slice_of(self, ref: Ref) -> Any:
         return None if ref.buffer is None else self._slices.by_id.get(ref.buffer.slice)

@@ -11,6 +11,7 @@ from .intervals import union_seconds as union_seconds
 from .journal import lines_of as lines_of
 from .journal import read_run as read_run
 from .journal import write_run as write_run
+from .lives import Part as Part
 from .model import NodeView as NodeView
 from .model import ProgramView as ProgramView
 from .model import RunModel as RunModel
@@ -39,3 +40,10 @@ from .table import COLUMNS as COLUMNS
 from .table import node_columns as node_columns
 from .totals import Totals as Totals
 from .totals import totals_of as totals_of
+from .usage import Usage as Usage
+from .usage_view import ClientRow as ClientRow
+from .usage_view import HeldRow as HeldRow
+from .usage_view import HolderRow as HolderRow
+from .usage_view import MemoryRow as MemoryRow
+from .usage_view import Spent as Spent
+from .usage_view import UsageView as UsageView

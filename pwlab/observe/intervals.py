@@ -68,6 +68,11 @@ class IntervalSet:
         return seconds
 
     @property
+    def kept_since(self) -> float:
+        """Where settled time ends, before which :meth:`within` sees nothing; minus infinity if none is settled."""
+        return self._settled_until
+
+    @property
     def span(self) -> Interval | None:
         """The first start and the last end that are held, or None."""
         return (self._starts[0], self._ends[-1]) if self._starts else None

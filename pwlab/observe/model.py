@@ -17,11 +17,16 @@ from dataclasses import dataclass, field
 
 from ..events import (
     BuffersFreed,
+    BuffersOffloaded,
+    BuffersRestored,
+    ClientKnown,
+    DispatchChanged,
     Fact,
     IslandKnown,
     IslandSpec,
     NodeAdded,
     NodeEnded,
+    NodeHeld,
     NodeMoved,
     NodeSpec,
     NodeState,
@@ -109,12 +114,15 @@ class RunModel:
     slices: dict[SliceId, SliceView] = field(default_factory=dict[SliceId, SliceView])
     programs: dict[ProgramId, ProgramView] = field(default_factory=dict[ProgramId, ProgramView])
     nodes: dict[NodeId, NodeView] = field(default_factory=dict[NodeId, NodeView])
+    #: Those of the nodes that have not ended, so that a live view need not look through all.
+    alive: dict[NodeId, NodeView] = field(default_factory=dict[NodeId, NodeView])
     #: Which node writes a buffer.
     producer: dict[BufferId, NodeId] = field(default_factory=dict[BufferId, NodeId])
     #: Bytes of each buffer, counted once however it is sharded.
     bytes: dict[BufferId, int] = field(default_factory=dict[BufferId, int])
     bytes_freed: int = 0
-    #: The newest waits, and what a person should know.
+    #: The newest nodes that failed by themselves, waits, and what a person should know.
+    failures: deque[NodeView] = field(default_factory=lambda: deque[NodeView](maxlen=100))
     waits: deque[Waited] = field(default_factory=lambda: deque[Waited](maxlen=10_000))
     notes: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=1_000))
     #: Nodes that were forgotten.
@@ -153,6 +161,10 @@ class RunModel:
                     where.mapped = False
             case Noted():
                 self.notes.append(fact)
+            case NodeHeld() | ClientKnown() | BuffersOffloaded() | BuffersRestored():
+                pass  # observe/usage.py
+            case DispatchChanged():
+                pass  # for who reads the facts
 
     def nodes_of(self, program: ProgramId) -> list[NodeView]:
         """The nodes of a program that are still known, in order."""
@@ -171,7 +183,7 @@ class RunModel:
         spec = fact.node
         if spec.id in self.nodes:
             return
-        self.nodes[spec.id] = NodeView(spec, fact.program, fact.time)
+        self.nodes[spec.id] = self.alive[spec.id] = NodeView(spec, fact.program, fact.time)
         for output in spec.outputs:
             self.producer[output.buffer] = spec.id
             self.bytes[output.buffer] = output.bytes
@@ -206,6 +218,9 @@ class RunModel:
         node.island = node.island if fact.island is None else fact.island
         node.devices = fact.devices or node.devices
         node.error, node.cause = fact.error, fact.cause
+        del self.alive[fact.node]
+        if fact.state is NodeState.FAILED and fact.cause in (None, fact.node):
+            self.failures.append(node)
 
     def _count(self, program: ProgramId, left: NodeState | None, entered: NodeState) -> None:
         view = self.programs.get(program)

@@ -27,7 +27,7 @@ class Recorder:
             ...
     """
 
-    def __init__(self, ring: FactRing, keep_nodes: int = 100_000):
+    def __init__(self, ring: FactRing, keep_nodes: int = 50_000):
         self.ring = ring
         self.model = RunModel(keep_nodes)
         self.stats = RunStats()

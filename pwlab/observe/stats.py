@@ -37,6 +37,7 @@ from ..events import (
 )
 from ..ids import DeviceId, IslandId, NodeId, ProgramId, Source
 from .intervals import Interval, IntervalSet
+from .usage import Usage
 
 T = TypeVar("T", bound="_Ends")
 
@@ -126,6 +127,8 @@ class RunStats:
     ended: dict[NodeState, int] = field(default_factory=dict[NodeState, int])
     compilations: int = 0
     compile_seconds: float = 0.0
+    #: What time and memory went into.
+    usage: Usage = field(default_factory=Usage)
     #: Time of the newest fact.
     now: float = 0.0
     #: Lives of the programs that ended.
@@ -137,6 +140,7 @@ class RunStats:
     def add(self, fact: Fact) -> None:
         """Takes one fact; each must be given once."""
         self.now = max(self.now, fact.time)
+        self.usage.add(fact)
         match fact:
             case NodeMoved():
                 if fact.state is NodeState.PREPARED and fact.seconds > 0:

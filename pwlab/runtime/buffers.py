@@ -42,11 +42,16 @@ class Failure:
 
 
 class Signal:
-    """Tells waiting threads that some buffer changed; costs nothing while nobody waits."""
+    """Tells waiting threads that some buffer changed; costs nothing while nobody waits.
 
-    __slots__ = ("_condition", "_waiting", "pulse")
+    Args:
+      check: called on the thread that waits, before it does and every moment; what it raises ends the wait.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_check", "_condition", "_waiting", "pulse")
+
+    def __init__(self, check: Callable[[], None] = lambda: None) -> None:
+        self._check = check
         self._condition = threading.Condition()
         self._waiting = 0
         #: Called every moment on the thread that waits; views that only the main thread can serve use it (Colab).
@@ -70,6 +75,7 @@ class Signal:
             self._waiting += 1
             try:
                 while not predicate():
+                    self._check()
                     left = slice if deadline is None else min(slice, deadline - now())
                     if left <= 0:
                         return False

@@ -10,6 +10,7 @@ then fails everything that is still under way and says so.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import traceback
 from collections import deque
@@ -18,7 +19,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from ..errors import InternalError, SessionClosed
+from ..errors import InternalError, PolicyError, SessionClosed
 from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
 from ..ids import BufferId, NodeId
 from .buffers import Failure, Gone, Signal
@@ -33,6 +34,11 @@ class Handles(Protocol):
 
     def handle(self, event: Event) -> tuple[Sequence[Instruction], Sequence[Fact]]: ...
 
+    @property
+    def asking(self) -> int:
+        """A number for the question that a policy of the user's is answering at this moment; 0 if none is."""
+        ...
+
 
 class Keeps(Protocol):
     """What the driver needs of a fact ring."""
@@ -42,6 +48,17 @@ class Keeps(Protocol):
 
 class _Stop:
     pass
+
+
+class PolicyStuck(BaseException):
+    """Is raised in a scheduling policy that does not come to an end."""
+
+    def __str__(self) -> str:
+        return f"it had not decided after {STUCK_AFTER:g} s"
+
+
+#: Seconds that a policy may take for one decision while somebody waits.
+STUCK_AFTER = 10.0
 
 
 class Driver:
@@ -60,7 +77,9 @@ class Driver:
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._alive: set[Task] = set()
         self._ending = threading.Lock()
-        self.signal = Signal()
+        self.signal = Signal(self._look_after)
+        #: The policy's question that was seen last, and when it was seen first.
+        self._question = 0, 0.0
         #: Nodes that have ended, of all that were ever submitted.
         self.ended = 0
         #: The newest failures, each with the node that it began with; what depends on them is not listed.
@@ -85,8 +104,7 @@ class Driver:
         """Submits nodes together with what is needed to run them."""
         if self.crash is not None:
             raise InternalError(self.crash)
-        if self.closed:
-            raise SessionClosed("the session was stopped; start a new one with pw.start() or %pw start")
+        self._check()
         self._inbox.put((event, tasks))
 
     def call(self, event: Event, timeout: float = 30.0) -> Sequence[Fact]:
@@ -102,11 +120,32 @@ class Driver:
         return self._put(question)
 
     def _ask(self, item: Any, timeout: float) -> Any:
-        return self._put(item).result(timeout)
+        answer = self._put(item)
+        answer.add_done_callback(lambda _: self.signal.notify())
+        self.signal.wait_for(answer.done, timeout)
+        return answer.result(0)
 
-    def _put(self, item: Any) -> Future[Any]:
+    def _check(self) -> None:
         if self.closed:
             raise SessionClosed("the session was stopped; start a new one with pw.start() or %pw start")
+        self._look_after()
+
+    def _look_after(self) -> None:
+        """What a thread does before it waits, and every moment while it does: a policy is not to hang it."""
+        if threading.current_thread() is self._thread:
+            raise PolicyError(
+                "a scheduling policy decides by the lanes that it is shown, on the thread that schedules: it can "
+                "neither wait for a value nor ask or change the session"
+            )
+        asking = self._controller.asking
+        if asking != self._question[0]:
+            self._question = asking, now()
+        elif asking and now() - self._question[1] > STUCK_AFTER:
+            thread = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(PolicyStuck))
+
+    def _put(self, item: Any) -> Future[Any]:
+        self._check()
         answer: Future[Any] = Future()
         self._inbox.put((item, answer))
         return answer

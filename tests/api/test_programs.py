@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ import pytest
 from harness import LONG, facts, gate, line_of, settle
 
 import pwlab as pw
-from pwlab.errors import ComputationFailed, NotDispatched, UnknownName, WaitTimeout
+from pwlab.errors import ComputationFailed, NotDispatched, SessionClosed, UnknownName, WaitTimeout
 from pwlab.events import NodeAdded, ProgramOpened, Waited
 
 
@@ -142,3 +143,37 @@ def test_dump_shows_slices_types_bytes_and_lines(session: pw.Session) -> None:
         pw.dump("net", after="plce")
     with pytest.raises(UnknownName, match=r"no program is called 'nt'; did you mean 'net'\?"):
         pw.dump("nt")
+
+
+def test_a_program_that_is_still_recorded_is_not_waited_for(session: pw.Session) -> None:
+    says = "program 'open' is still being recorded; wait for it in the next cell"
+    with pw.lazy("open"):
+        jnp.ones(2)
+        for ask in (session.programs.wait, session.programs.result):
+            with pytest.raises(NotDispatched, match=says):
+                ask("open")
+
+
+def test_a_wait_ends_with_the_session(session: pw.Session) -> None:
+    with gate() as hold:
+        with pw.lazy("slow"):
+            x = hold(jnp.arange(2.0))
+        assert hold.reached.wait(LONG)
+        with ThreadPoolExecutor(1) as pool:
+            waits = pool.submit(session.programs.wait, "slow")
+            pw.shutdown()
+            with pytest.raises(SessionClosed, match="the session was stopped while programs were running; start again"):
+                waits.result(LONG)
+    assert x.state == "failed"
+
+
+def test_a_failure_that_is_no_longer_kept_is_still_told(session: pw.Session) -> None:
+    def bad(value: Any) -> Any:
+        raise ValueError("bad batch")
+
+    with pw.lazy("broken"):
+        jax.debug.callback(bad, jnp.zeros(()))
+    settle(session)
+    session.driver.failures.clear()  # as after a thousand more
+    with pytest.raises(ComputationFailed, match=r"^program 'broken' failed: .*bad batch"):
+        session.programs.result("broken")

@@ -63,7 +63,9 @@ def test_dropped_facts_are_told(tmp_path: Path) -> None:
         with pw.lazy("step"):
             x = x + 1
     session.programs.wait(timeout=60)
-    with pytest.warns(UserWarning, match=r"oldest facts of this run were no longer kept .* pw\.start\(keep_facts="):
+    with pytest.warns(
+        UserWarning, match=r"of the older facts of this run were no longer kept .* pw\.start\(keep_facts="
+    ):
         path = pw.save(tmp_path / "run.jsonl")
     run = pw.load(path)
     assert run.missing > 0 and f"{run.missing:,} older ones missing" in repr(run)

@@ -507,3 +507,44 @@ def test_a_jit_names_its_computation(session: pw.Session) -> None:
 
     pw.jit(layer)(jnp.ones(2)).result()
     assert "layer" in nodes(session)[-1].name
+
+
+# --- blocks and removal ------------------------------------------------------------------------------------
+
+
+def test_a_slice_has_the_shape_of_its_block() -> None:
+    pw.shutdown()
+    session = pw.start(islands=[{"shape": (2, 4)}])
+    try:
+        devices = pw.make_virtual_device_set()
+        square, row, plain = devices.add_slice(shape=(2, 2)), devices.add_slice(shape=(4,)), devices.add_slice(4)
+        assert (square.shape, square.axis_names) == ((2, 2), ("x", "y"))
+        assert (row.shape, row.axis_names) == ((4,), ("x",))
+        assert (plain.shape, plain.axis_names) == ((4,), ("d",))
+        # A mesh is over ``d`` unless axes are named, and so are specs and pmap.
+        assert (square.mesh().axis_names, square.mesh().axis_sizes) == (("d",), (4,))
+        assert square.mesh_for(P("d")) == (("d",), (4,)) and square.mesh_for(P("y", "x")) == (("x", "y"), (2, 2))
+        y = pw.pmap(lambda x: x * 2, devices=square)(np.arange(4.0, dtype=np.float32))
+        assert y.tolist() == [0, 2, 4, 6] and devices_of(y) == sorted(square.devices)
+        assert [s.name for s in devices.slices] == [s.name for s in (square, row, plain)] and len(
+            list(session.slices)
+        ) == 4
+    finally:
+        pw.shutdown()
+
+
+def test_a_slice_is_given_back(session: pw.Session) -> None:
+    devices = pw.make_virtual_device_set()
+    first, third = devices.add_slice(2, name="first"), devices.add_slice(2, name="third")
+    devices.add_slice(2, name="second")
+    known = session.driver.look(lambda controller: controller.sizes()["slices"])
+    devices.remove_slice(first)
+    pw.remove_slice("second")
+    assert devices.slices == [third]
+    assert session.driver.look(lambda controller: controller.sizes()["slices"]) == known - 2
+    with pytest.raises(PlacementError, match="slice 'first' belongs to a session that was stopped, or was removed"):
+        pw.remove_slice(first)
+    with pytest.raises(UnknownName, match="no slice is called 'second'"):
+        devices.remove_slice("second")
+    with pytest.raises(PlacementError, match="slice 'island0' is the session's default and stays"):
+        pw.remove_slice("island0")

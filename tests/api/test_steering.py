@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,10 +25,12 @@ from pwlab.errors import (
     PolicyError,
     ProgramCancelledError,
     PwlabError,
+    PwlabWarning,
     SessionClosed,
     UnknownName,
 )
 from pwlab.events import NodeMoved, NodeState
+from pwlab.runtime import driver
 
 START = np.arange(4, dtype=np.float32)
 
@@ -206,8 +209,8 @@ def test_shares_decide_who_goes_next(calm: pw.Session, three: list[Any]) -> None
 
 
 def test_a_policy_of_ones_own(calm: pw.Session, three: list[Any]) -> None:
-    def fewest_launches(lanes: Iterable[Lane]) -> Lane:
-        return min(lanes, key=lambda lane: (lane.owner.launches, lane.order))
+    def fewest_launches(lanes: Sequence[Lane]) -> Lane:
+        return min(lanes, key=lambda lane: (lane.launches, lane.order))
 
     calm.steering.register_policy("turns", fewest_launches)
     assert calm.steering.policies[-1] == "turns"
@@ -219,7 +222,8 @@ def test_a_policy_of_ones_own(calm: pw.Session, three: list[Any]) -> None:
     assert calm.take_notes() == []
     for name, policy, says in (
         ("fifo", fewest_launches, "the policy 'fifo' is built in and stays as it is"),
-        ("", fewest_launches, "a policy needs a name"),
+        ("", fewest_launches, "the name of a policy is a text of one or more characters, not ''"),
+        (7, fewest_launches, "the name of a policy is a text of one or more characters, not 7"),
         ("none", None, "the policy 'none' is a function from lanes to a lane, not None"),
     ):
         with pytest.raises(PolicyError, match=says):
@@ -235,7 +239,7 @@ def _raises(lanes: Any) -> Any:
     [
         (_raises, "raised KeyError: 'no idea'"),
         (lambda lanes: None, "answered nothing, which is none of the lanes it was shown"),
-        (lambda lanes: Lane("mallory"), "answered a Lane, which is none of the lanes it was shown"),
+        (lambda lanes: dataclasses.replace(lanes[0]), "answered a Lane, which is none of the lanes it was shown"),
     ],
 )
 def test_a_policy_that_misbehaves_is_removed_and_told_once(
@@ -252,6 +256,76 @@ def test_a_policy_that_misbehaves_is_removed_and_told_once(
         f"the scheduling policy 'odd' {says}; it was removed and fifo took over: mend it and register it again"
     ]
     assert calm.take_notes() == []
+
+
+_MINE = "a scheduling policy decides by the lanes that it is shown, on the thread that schedules"
+
+
+def _asks(lanes: Any) -> Any:
+    return pw.session().policy
+
+
+def _steers(lanes: Any) -> Any:
+    pw.cancel(client="a")
+
+
+def _waits(lanes: Any) -> Any:
+    return _waits.__dict__["value"].result()
+
+
+def _submits(lanes: Any) -> Any:
+    with pw.lazy("from a policy"):
+        jnp.ones(3) * 2
+    return lanes[0]
+
+
+@pytest.mark.parametrize("policy", [_asks, _steers, _waits, _submits])
+def test_a_policy_that_turns_to_the_session_is_refused_and_hangs_nobody(
+    calm: pw.Session, three: list[Any], policy: Any
+) -> None:
+    policy.__dict__["value"] = three[-1]
+    calm.steering.register_policy("odd", policy)
+    calm.policy = "odd"
+    assert order_of(calm, 5) == "aaaab"
+    calm.steering.resume()
+    for value in three:
+        np.testing.assert_array_equal(value.result(), expected(4))
+    [note] = calm.take_notes()
+    assert note.startswith(f"the scheduling policy 'odd' raised PolicyError: {_MINE}")
+
+
+def test_a_policy_without_an_end_is_ended_while_somebody_waits(
+    calm: pw.Session, three: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(lanes: Any) -> Any:
+        while True:
+            pass
+
+    monkeypatch.setattr(driver, "STUCK_AFTER", 0.2)
+    calm.steering.register_policy("endless", endless)
+    calm.policy = "endless"
+    calm.steering.resume()
+    for value in three:
+        np.testing.assert_array_equal(value.result(), expected(4))
+    [note] = calm.take_notes()
+    assert note.startswith("the scheduling policy 'endless' raised PolicyStuck: it had not decided after 0.2 s; it was")
+
+
+def test_in_a_script_a_policy_that_was_removed_is_a_warning_told_once(calm: pw.Session, three: list[Any]) -> None:
+    calm.steering.register_policy("odd", lambda lanes: None)  # type: ignore[arg-type, return-value]
+    calm.policy = "odd"
+    assert order_of(calm, 1) == "a"
+    says = "the scheduling policy 'odd' answered nothing, which is none of the lanes it was shown; it was removed"
+    with pytest.warns(PwlabWarning, match=says) as told:
+        chain("next")
+    assert len(told) == 1 and told[0].filename == __file__
+    chain("once")  # warnings are errors here
+    assert calm.take_notes() == []
+    calm.steering.register_policy("odd", lambda lanes: None)  # type: ignore[arg-type, return-value]
+    calm.policy = "odd"
+    assert order_of(calm, 1) == "a"
+    with pytest.warns(PwlabWarning, match=says):
+        pw.shutdown()
 
 
 # --- moving -----------------------------------------------------------------------------------------------
@@ -374,7 +448,7 @@ def test_why_asks_about_tensors_and_programs(session: pw.Session) -> None:
     with pw.lazy("open"):
         x = step(START)
         assert "test_steering.py" in told(x) or "is there" in told(x)
-    with pytest.raises(UnknownName, match="no program is called 'opn'; did you mean 'open'"):
+    with pytest.raises(UnknownName, match="no program or computation is called 'opn'; did you mean 'open'"):
         pw.why("opn")
     x.release()
     with pytest.raises(PwlabError, match="released"):
@@ -447,8 +521,6 @@ def test_bad_clients(session: pw.Session) -> None:
     ):
         with pytest.raises(ClientError, match=says):
             pw.Client("z", **settings)
-    with pytest.raises(ClientError, match="a client needs a name"):
-        pw.Client("")
     assert "z" not in [u.name for u in session.clients()]
 
 
@@ -457,7 +529,9 @@ def test_a_client_that_was_closed(session: pw.Session) -> None:
     assert repr(alice) == "Client('alice', share 2, 0 launches, 0 device-seconds)"
     alice.close()
     for call in (alice.close, alice.__enter__, alice.usage, alice.cancel):
-        with pytest.raises(ClientError, match=r"client 'alice' was closed; open a new one with pw\.Client"):
+        with pytest.raises(
+            ClientError, match=r"client 'alice' was closed; open it again with pw\.Client\('alice', \.\.\.\)"
+        ):
             call()
     assert repr(alice) == "Client('alice', closed)"
     with pw.Client("alice"):
@@ -604,3 +678,42 @@ def test_a_host_node_is_a_step_too(calm: pw.Session) -> None:
     assert calm.steering.step() == ("load of p (client main)",)
     calm.steering.resume()
     np.testing.assert_array_equal(y.result(), expected(1))
+
+
+def bytes_of(session: pw.Session) -> list[int]:
+    return [device.bytes for device in session.steering.memory().devices]
+
+
+def test_a_replicated_value_counts_whole_on_each_device_and_a_sharded_one_in_parts() -> None:
+    pw.shutdown()
+    session = pw.start(islands=1, devices_per_island=4, hbm_bytes=100_000)
+    whole = pw.shard(np.ones((4, 256), np.float32), jax.P())
+    pw.wait(whole)
+    settle(session)
+    assert bytes_of(session) == [4096] * 4
+    parts = pw.shard(np.ones((4, 256), np.float32), jax.P("d"))
+    pw.wait(parts)
+    settle(session)
+    assert bytes_of(session) == [4096 + 1024] * 4
+    whole.release()
+    del whole
+    settle(session)
+    assert bytes_of(session) == [1024] * 4
+    summed = pw.jit(lambda x: jnp.sum(x, axis=0))(parts)  # XLA puts the sum on each
+    pw.wait(summed)
+    settle(session)
+    each = 1024 if summed.result().is_fully_replicated else 256
+    assert bytes_of(session) == [1024 + each] * 4
+    pw.shutdown()
+
+
+def test_scratch_that_can_never_fit_is_told_with_the_sums(tight: pw.Session) -> None:
+    twice = pw.jit(lambda x: (x @ x.T) @ x)  # holds x @ x.T while it runs
+    small = np.ones((16, 16), np.float32)
+    np.testing.assert_array_equal(twice(small).result(), (small @ small.T) @ small)
+    says = (
+        r"writes 6\.2 KB and needs \d+\.?\d* KB of scratch while it runs on (device|chip) 0, which may hold "
+        r"9\.8 KB: it can never run there, short by"
+    )
+    with pytest.raises(ComputationFailed, match=says):
+        twice(np.ones((40, 40), np.float32)).result()

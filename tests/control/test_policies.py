@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import pytest
 
-from pwlab.control import Controller, Lane, priority, proportional, shortest
+from pwlab.control import Controller, priority, proportional, shortest
 from pwlab.control.clients import Client
 from pwlab.control.durations import Durations
-from pwlab.control.lanes import Tally
+from pwlab.control.lanes import ClientLane, Tally
 from pwlab.control.policies import AGEING
 from pwlab.control.records import Node as Record
 from pwlab.control.records import Placement, Program
@@ -47,7 +50,7 @@ def lane(order, *, virtual=0.0, rank=0, passed=0, seconds=None):
     place = Placement(SliceId(1), "s", IslandId(0), (DeviceId(0),))
     node = Record(spec, Program(ProgramId(1), "p", owner), place, order, Durations())
     node.duration.seconds = seconds
-    return Lane("c", order, [(order, node)], owner, Tally(virtual, 100 - passed), [100])
+    return ClientLane("c", order, [(order, node)], owner, Tally(virtual, 100 - passed), [100])
 
 
 @pytest.mark.parametrize(
@@ -242,8 +245,34 @@ def test_a_policy_of_ones_own(lab):
     assert not notes(lab)
 
 
-class Odd(Lane):
-    pass
+def muddles(lanes):
+    """Tries whatever would reach the scheduler, were it shown more than copies."""
+    for change in (
+        lambda: lanes.clear(),
+        lambda: setattr(lanes[0], "share", float("nan")),
+        lambda: lanes[0].gangs.clear(),
+        lambda: object.__setattr__(lanes[0], "share", float("nan")),  # a copy's, and so nobody's
+    ):
+        with suppress(Exception):
+            change()
+    return lanes[-1]
+
+
+class Speechless(Exception):
+    def __str__(self):
+        raise RuntimeError("even its text fails")
+
+
+def speechless(lanes):
+    raise Speechless
+
+
+def leaves(lanes):
+    sys.exit(3)
+
+
+def interrupts(lanes):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
@@ -252,7 +281,13 @@ class Odd(Lane):
         (lambda lanes: 1 / 0, "raised ZeroDivisionError: division by zero"),
         (lambda lanes: None, "answered nothing, which is none of the lanes it was shown"),
         (lambda lanes: "a0", "answered a str, which is none of the lanes it was shown"),
-        (lambda lanes: Odd("a"), "answered a Odd, which is none of the lanes it was shown"),
+        (lambda lanes: replace(lanes[0]), "answered a Lane, which is none of the lanes it was shown"),
+        (lambda lanes: list(lanes), "answered a list, which is none of the lanes it was shown"),
+        (lambda: 0, "raised TypeError: <lambda>() takes 0 positional arguments but 1 was given"),
+        (lambda lanes: lanes[7], "raised IndexError: tuple index out of range"),
+        (speechless, "raised Speechless: (its text cannot be had)"),
+        (leaves, "raised SystemExit: 3"),
+        (interrupts, "raised KeyboardInterrupt"),
     ],
 )
 def test_a_policy_that_misbehaves_is_removed_and_told_once(lab, policy, text):
@@ -269,6 +304,36 @@ def test_a_policy_that_misbehaves_is_removed_and_told_once(lab, policy, text):
         lab.settings(policy="mine")
     lab.controller.register("mine", longest)
     lab.settings(policy="mine")
+    lab.end()
+
+
+def test_a_policy_sees_copies_and_can_reach_nothing(lab):
+    lab.controller.register("muddles", muddles)
+    lab.settings(policy="muddles")
+    queued(lab)
+    lab.drain()
+    assert names(lab) == ["gate", "b0", "a0", "a1"]
+    assert lab.controller.policy == "muddles" and not notes(lab)
+    assert all(usage.share == 1.0 for usage in lab.controller.clients())
+    lab.end()
+
+
+def test_what_a_policy_sees(lab):
+    seen = []
+
+    def looks(lanes):
+        seen.append(lanes)
+        return lanes[0]
+
+    lab.open("b", share=2.0, priority=3)
+    lab.controller.register("looks", looks)
+    lab.settings(policy="looks")
+    queued(lab)
+    lab.drain()
+    a, b = seen[1]
+    assert (a.client, a.node, a.queued, a.in_flight, a.launches, a.expected) == ("a", "a0", 2, 0, 0, None)
+    assert (b.client, b.node, b.queued, b.share, b.priority) == ("b", "b0", 1, 2.0, 3)
+    assert a.order < b.order and a.virtual == b.virtual == 0 and a.passed == b.passed == 0
     lab.end()
 
 

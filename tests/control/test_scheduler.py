@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from control_harness import Lab
 
-from pwlab.control import POLICIES, Lane, fifo, policy_named
+from pwlab.control import POLICIES, fifo, policy_named
+from pwlab.control.lanes import ClientLane
 from pwlab.errors import InternalError, UnknownName
 from pwlab.events import Launch, NodeKind, NodeState
 
@@ -129,9 +130,9 @@ def test_host_nodes_keep_the_order_of_submission(lab):
 
 
 def test_a_policy_is_a_function_of_lanes():
-    lanes = [Lane("a", 5), Lane("b", 3), Lane("c", 9)]
+    lanes = [ClientLane("a", 5), ClientLane("b", 3), ClientLane("c", 9)]
     assert fifo(lanes) is lanes[1]
-    assert policy_named("fifo") is fifo
+    assert policy_named("fifo", POLICIES) is fifo
 
 
 def test_another_policy_needs_no_other_change(monkeypatch):

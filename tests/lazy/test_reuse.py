@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pwlab as pw
+from pwlab.events import NodeAdded
 from pwlab.lazy.keys import ById, params_key, structure
 
 
@@ -333,3 +334,14 @@ def test_a_group_equals_its_jit_bit_for_bit(session: pw.Session) -> None:
         found = chain(x, w, 0.3)
     for a, b in zip(pw.fetch(found), jax.jit(chain)(x, w, 0.3), strict=True):
         assert a.tobytes() == np.asarray(b).tobytes()
+
+
+def test_the_shape_of_a_value_is_written_once_a_plan(session: pw.Session) -> None:
+    before = session.ring.last
+    for _ in range(3):
+        with pw.lazy("shapes"):
+            x = scaled(BASE, 2.0)
+        pw.wait(x)
+    added = [f.node for f in session.ring.after(before).facts if isinstance(f, NodeAdded)]
+    shapes = [output.shape for node in added for output in node.outputs]
+    assert shapes == ["f32[256]"] * 3 and len({id(shape) for shape in shapes}) == 1

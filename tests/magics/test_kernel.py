@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 from .kernel import Kernel
@@ -110,8 +111,41 @@ def test_a_notebook_is_executed(kernel: Kernel) -> None:
     assert "svg" in book.cells[2].outputs[0]["data"]["text/html"]
 
 
-def test_the_dashboard_is_a_widget_and_a_picture(kernel: Kernel) -> None:
+_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.mark.parametrize("command", ["dash timeline", "timeline", "graph", "util", "memory", "clients"])
+def test_a_view_is_a_widget_and_a_picture(kernel: Kernel, command: str) -> None:
     kernel.ok("%%pathways -b -p mine\nx = jnp.ones(2) + 1")
-    shown = [out["data"] for out in kernel.ok("%pw dash timeline").outputs if out["kind"] == "display_data"]
-    assert any("mine" in data.get("text/plain", "") and "svg" in data.get("text/html", "") for data in shown)
-    assert any("application/vnd.jupyter.widget-view+json" in data for data in shown)
+    picture, widget = (out["data"] for out in kernel.ok(f"%pw {command}").outputs if out["kind"] == "display_data")
+    assert set(picture) == {"text/html", "text/plain"} and picture["text/plain"]
+    assert "data:image/svg+xml" in picture["text/html"]
+    assert set(widget) == {_VIEW}
+
+
+def test_a_view_that_is_shown_again_is_the_same_widget(kernel: Kernel) -> None:
+    def ids(command: str) -> list[str]:
+        return [out["data"][_VIEW]["model_id"] for out in kernel.ok(command).outputs if _VIEW in out.get("data", {})]
+
+    assert ids("%pw util") == ids("%pw util") != ids("%pw memory")
+
+
+def test_a_batch_run_shows_no_live_view(kernel: Kernel) -> None:
+    kernel.ok("import os; os.environ['PWLAB_NONINTERACTIVE'] = '1'")
+    shown = [kernel.ok(f"%pw {command}").data("display_data") for command in ("util", "memory", "clients")]
+    kernel.ok("del os.environ['PWLAB_NONINTERACTIVE']")
+    assert all("<pre" in data["text/html"] for data in shown)
+
+
+def test_top_in_a_notebook_ends_when_nothing_runs(kernel: Kernel) -> None:
+    kernel.ok("gate.clear()")
+    kernel.ok("%%pathways -p slow\ny = held(jnp.arange(3.))")
+    cell = kernel.start("%pw top")
+    kernel.until(lambda: any(out["kind"] == "update_display_data" for out in cell.outputs))
+    shown = cell.outputs[0]["data"]
+    assert "programs  slow " in shown["text/plain"] and "<pre" in shown["text/html"]
+    kernel.interrupt()
+    kernel.until(lambda: cell.idle)
+    assert not cell.errors and "interrupt the cell" not in cell.outputs[-1]["data"]["text/plain"]
+    kernel.ok("gate.set()\n%pw wait")
+    assert "nothing runs" in kernel.ok("%pw top").data("display_data")["text/plain"]

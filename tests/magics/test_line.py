@@ -242,6 +242,7 @@ def _completions(ip: Shell, text: str) -> set[str]:
     [
         ("%pw st", {"start", "stop", "status", "step"}),
         ("%pw dash m", {"memory"}),
+        ("%pw dash c", {"clients"}),
         ("%pw timeline m", {"mine"}),
         ("%pw timeline --colour ", {"computation", "client"}),
         ("%pw policy p", {"proportional", "priority"}),

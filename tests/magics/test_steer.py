@@ -10,6 +10,7 @@ from harness import LONG, gate, settle
 import pwlab as pw
 from pwlab.errors import ProgramCancelledError
 from pwlab.session import running
+from pwlab_magics.completion import complete
 
 from .conftest import Shell
 from .kernel import Kernel
@@ -54,7 +55,7 @@ def test_clients(calm: Shell, session: pw.Session) -> None:
     rows = {line.split()[0]: line for line in calm.ok("%pw clients").out.splitlines() if line.strip()}
     assert "3 queued" in rows["alice"] and "share 1" in rows["bob"] and "priority 2, at most 4 in" in rows["bob"]
     assert rows["policy"].startswith("policy fifo, which does not look at shares")
-    assert calm.ok("%pw suspend alice").out.startswith("client alice is suspended: it launches nothing until")
+    assert calm.ok("%pw suspend alice").out.startswith("client alice is suspended: its buffers go to host memory, and")
     assert "suspended, 3 queued" in calm.ok("%pw clients").out
     assert calm.ok("%pw resume alice").out == "client alice goes on; but all launches are paused\n"
     calm.ok("%pw resume")
@@ -151,7 +152,12 @@ def test_a_cell_of_a_client(ip: Shell, session: pw.Session) -> None:
         ("cancel mine --client alice", "not allowed with argument"),
         ("cancel mien", "no program is called 'mien'; did you mean 'mine'?"),
         ("cancel --client alise", "no client is called 'alise'"),
-        ("why mien", "no program is called 'mien'; did you mean 'mine'?"),
+        ("why mien", "no program or computation is called 'mien'; did you mean 'mine'?"),
+        ("policy ''", "the name of a policy is a text of one or more characters, not ''"),
+        ("policy SHORTEST", "no scheduling policy is called 'SHORTEST'; did you mean 'shortest'?"),
+        ("step 0.5", "invalid int value: '0.5'"),
+        ("PAUSE", "(did you mean pause?)"),
+        ("config max_in_flight=0", "max_in_flight is 0; it is at least 1"),
         ("migrate iland0", "no slice is called 'iland0'; did you mean 'island0'?"),
         ("migrate island0 iland1", "no island is called 'iland1'; did you mean 'island1'?"),
         ("timeline --colour clint", "(did you mean client?)"),
@@ -164,6 +170,49 @@ def test_misuse(ip: Shell, session: pw.Session, line: str, says: str) -> None:
     ip.ok("%%pathways -b -p mine\njnp.ones(1)")
     assert says in ip.misuse(f"%pw {line}")
     assert not session.steering.paused
+
+
+def test_a_name_with_blanks_is_told_as_it_is_typed(calm: Shell, session: pw.Session) -> None:
+    calm.ok("over = pw.make_virtual_device_set().add_slice(2, name='über slice')")
+    assert calm.ok("%pw suspend 'über slice'").out.endswith("launches nothing until `%pw resume 'über slice'`\n")
+    assert calm.ok("%pw resume 'über slice'").out.startswith("slice über slice goes on")
+    calm.ok("%%pathways --defer -p 'my cell'\nz = step(x0)")
+    assert "it with `%pw run 'my cell'`" in calm.misuse("%pw wait 'my cell'")
+    assert "`%pw reset 'my cell'` drops it" in calm.misuse("%pw cancel 'my cell'")
+    assert "run it with %pw run 'my cell'" in calm.ok("%pw status").out
+    calm.ok("%pw run 'my cell'")
+    assert "wait again with `%pw wait 'my cell'`" in str(calm.run("%pw wait 'my cell' --timeout 0").error)
+
+
+def test_why_of_a_computation_and_as_a_value(calm: Shell) -> None:
+    calm.ok(LOOP.format("alice", "hers"))
+    out = calm.ok("%pw why step").out
+    assert "'step' of program" in out and "all launches are paused" in out
+    assert str(calm.ok("pw.why('step')").value).endswith("all launches are paused: step or resume")
+    assert {"step", "hers", "warm"} <= set(complete("%pw why ", {}) or ())
+
+
+def test_a_client_is_not_entered_inside_a_cell_of_another(ip: Shell, session: pw.Session) -> None:
+    ip.ok("alice = pw.Client('alice')\n%pw auto on")
+    ran = ip.run("with alice:\n    x = jnp.ones(2)")
+    assert isinstance(ran.error, pw.errors.ClientError)
+    assert "`%%pathways -c alice` at the top of the cell" in str(ran.error)
+    ip.ok("%%pathways -c alice\nwith alice:\n    x = jnp.ones(2)")
+    assert session.programs.find("In[3]").client == "alice"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("-c ''", "no client is called ''"),
+        ("-s ''", "no slice is called ''"),
+        ("-p ''", "the name of a program is a text of one or more characters, not ''"),
+        ("--shard ''", "'' is no partition spec"),
+    ],
+)
+def test_a_name_that_is_empty(ip: Shell, session: pw.Session, flags: str, says: str) -> None:
+    assert says in ip.misuse(f"%%pathways {flags}\nran = True")
+    assert "ran" not in ip.shell.user_ns and session.programs.names() == []
 
 
 def test_looking_starts_nothing(ip: Shell) -> None:
@@ -184,8 +233,11 @@ def test_help(ip: Shell) -> None:
 
 def test_in_a_notebook_there_are_pictures_and_text(kernel: Kernel) -> None:
     kernel.ok("%%pathways -b -p drawn\nx = jnp.ones(2) + 1")
-    for command, says in (("clients", "main"), ("memory", "drawn"), ("why x", "is there"), ("why drawn", "has ended")):
+    for command, says in (("why x", "is there"), ("why drawn", "has ended")):
         shown = kernel.ok(f"%pw {command}").data("display_data")
         assert says in shown["text/plain"] and says in shown["text/html"] and "<pre" in shown["text/html"]
+    for command, says in (("clients", "main"), ("memory", "Cell In[")):
+        picture = kernel.ok(f"%pw {command}").outputs[0]["data"]
+        assert says in picture["text/plain"] and says in picture["text/html"]
     timeline = kernel.ok("%pw timeline drawn --colour client").data("display_data")
     assert timeline["text/plain"].startswith("drawn") and "svg" in timeline["text/html"]

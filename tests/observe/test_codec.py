@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pwlab.events import Fact, NodeEnded, NodeState, Noted
-from pwlab.ids import DeviceId, NodeId
+from pwlab.events import Fact, NodeAdded, NodeEnded, NodeKind, NodeSpec, NodeState, Noted, OutputSpec
+from pwlab.ids import BufferId, DeviceId, NodeId, ProgramId, SliceId
 from pwlab.observe import CodecError, codec, decode, encode
 
 from .facts import FACTS, objects
@@ -84,3 +84,15 @@ def test_a_field_that_json_cannot_carry_is_refused_at_once() -> None:
 
     with pytest.raises(TypeError, match=r"Live\.handle is a <class 'object'>, which no run file can hold"):
         codec._class(Live)
+
+
+def test_a_record_from_before_shapes_were_recorded_is_read() -> None:
+    added = NodeAdded(
+        1.0,
+        ProgramId(1),
+        NodeSpec(NodeId(1), "f", NodeKind.COMPUTE, SliceId(1), outputs=(OutputSpec(BufferId(1), 4, None, "f32[]"),)),
+    )
+    plain = encode(added)
+    del plain["node"]["outputs"][0]["shape"]
+    old = decode(plain)
+    assert isinstance(old, NodeAdded) and old.node.outputs == (OutputSpec(BufferId(1), 4),)

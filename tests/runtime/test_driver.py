@@ -61,6 +61,7 @@ class FakeController:
         self.events: list[Event] = []
         self.threads: set[str] = set()
         self.answers: dict[type, Callable[[Any], tuple[list[Any], list[Any]]]] = {}
+        self.asking = 0
 
     def handle(self, event: Event) -> tuple[list[Any], list[Any]]:
         self.threads.add(threading.current_thread().name)
