@@ -64,6 +64,7 @@ from .registry import Registry
 from .resources import Resources
 from .scheduler import Scheduler
 from .snapshots import MemoryUse, memory_use
+from .standstill import hopeless
 from .store import Store
 from .suspension import Suspension
 
@@ -147,8 +148,13 @@ class Controller:
         store = self._store
         if store.revised or store.rested:
             self._suspension.leave(answer)
-        while (node := scheduler.take(time)) is not None:
-            programs.launch(node, answer)
+        while True:
+            while (node := scheduler.take(time)) is not None:
+                programs.launch(node, answer)
+            stuck = hopeless(programs.nodes.values(), scheduler, self._memory, store)
+            if stuck is None:
+                break
+            programs.give_up(*stuck, answer)
         if store.away:
             self._suspension.come_back(answer)
         lacking = scheduler.lacking()

@@ -24,8 +24,8 @@ Why nobody is stuck
     By induction all sound nodes do.  It does not starve either: what younger nodes took was
     counted against its room from the moment of their launch.
 
-    An unsound node waits for its users to release something.  It protects nothing, so a
-    client that fills the memory with what it keeps holds up itself and nobody who fits in
+    An unsound node waits for its users to release something, as long as that could help; then
+    it fails (``standstill.py``).  It protects nothing, so a client that fills the memory with what it keeps holds up itself and nobody who fits in
     the rest.  The same is true of what is suspended: it keeps what it holds, and takes its
     place in the picture again when it goes on.
 
@@ -186,6 +186,10 @@ class Memory:
     def impossible(self, node: Node) -> str:
         """Why a node can never fit, with the sums; empty if it can."""
         return self._draws.impossible(node) if self.limited else ""
+
+    def needs(self, node: Node) -> Needs:
+        """What a launch of the node takes of each account."""
+        return self._draws.needs(node)
 
     def shortage(self, node: Node) -> tuple[Account, int] | None:
         """The account on which a node's outputs do not fit now and by how many bytes, or None."""

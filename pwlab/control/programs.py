@@ -137,8 +137,7 @@ class Programs:
             node.asked -= 1
             return
         if self._memory.learn(node, event.scratch, event.written) and (never := self._memory.impossible(node)):
-            node.failure = node.failure or Failure.of(node, never)
-            self._abandon([node], answer)
+            self.give_up(node, never, answer)
             return
         self._move(node, NodeState.PREPARED, answer, 0.0, event.seconds)
         self._move(node, NodeState.QUEUED, answer)
@@ -169,6 +168,11 @@ class Programs:
             return
         if node.failure is None:
             node.failure = Failure.of(node, event.error)
+        self._abandon([node], answer)
+
+    def give_up(self, node: Node, error: str, answer: Answer) -> None:
+        """A node that is not launched never will be."""
+        node.failure = Failure.of(node, error)
         self._abandon([node], answer)
 
     def cancel(self, event: ProgramCancelled, answer: Answer) -> None:
