@@ -477,6 +477,14 @@ class ClientKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientGone:
+    """A client was closed; one of that name that is opened later is another."""
+
+    time: float
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramOpened:
     time: float
     program: ProgramId
@@ -617,6 +625,7 @@ Fact = (
     | SliceUnmapped
     | ClientKnown
     | ProgramOpened
+    | ClientGone
     | DispatchChanged
     | ProgramEnded
     | NodeAdded

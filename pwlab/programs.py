@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,16 @@ class Programs:
         """As :meth:`find`; None where no program is called so."""
         wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
         return next((r for r in reversed(self._frontend.programs.values()) if r.name in wanted), None)
+
+    def matching(self, name: str) -> list[ProgramRecord]:
+        """The newest program called ``name``; or all whose names match it, if it has ``*`` or ``?`` in it.
+
+        Raises:
+          UnknownName: there is none; the nearest name is suggested.
+        """
+        if not set("*?") & set(name):
+            return [self.find(name)]
+        return [r for r in self._frontend.programs.values() if fnmatchcase(r.name, name)] or [self.find(name)]
 
     def find(self, name: str) -> ProgramRecord:
         """The newest program called ``name``; ``"4"`` and ``"Cell In[4]"`` mean ``"In[4]"``.

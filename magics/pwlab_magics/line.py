@@ -198,7 +198,7 @@ def _top(extension: Extension, args: argparse.Namespace, session: pw.Session) ->
 def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     if not args.names and args.colour is None and shows_live(extension.shell, "timeline"):
         return
-    chosen = [session.programs.find(name).id for name in args.names] or None
+    chosen = [record.id for name in args.names for record in session.programs.matching(name)] or None
     with session.programs.recorder.reading() as (model, _):
         picture = viz.timeline(model, chosen, colour=args.colour or "computation")
     if in_notebook(extension.shell):
@@ -301,7 +301,9 @@ def _graph_args(parser: Parser) -> None:
 
 
 def _timeline_args(parser: Parser) -> None:
-    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="a picture of these; of all if none is given")
+    parser.add_argument(
+        "names", nargs="*", metavar="PROGRAM", help="a picture of these (train* is all that begin so); of all without"
+    )
     parser.add_argument(
         "--colour",
         "--color",

@@ -25,6 +25,7 @@ from ..events import (
     BuffersReleased,
     ClientCancelled,
     ClientClosed,
+    ClientGone,
     ClientKnown,
     ClientOpened,
     Dispatch,
@@ -306,6 +307,7 @@ class Controller:
         self._store.disown(client)
         self._store.revised = self._store.revised or bool(self._store.away)
         self._scheduler.forget(client)
+        answer.facts.append(ClientGone(event.time, client.name))
 
     def _cancel_client(self, event: ClientCancelled, answer: Answer) -> None:
         self._programs.cancel_client(self._clients.find(event.client), event.reason, answer)

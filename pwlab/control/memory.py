@@ -24,10 +24,11 @@ Why nobody is stuck
     By induction all sound nodes do.  It does not starve either: what younger nodes took was
     counted against its room from the moment of their launch.
 
-    An unsound node waits for its users to release something, as long as that could help; then
-    it fails (``standstill.py``).  It protects nothing, so a client that fills the memory with what it keeps holds up itself and nobody who fits in
-    the rest.  The same is true of what is suspended: it keeps what it holds, and takes its
-    place in the picture again when it goes on.
+    An unsound node waits for its users to release something, as long as that could help; where
+    it cannot, it fails (``standstill.py``).  It protects nothing, so a client that fills the
+    memory with what it keeps holds up itself and nobody who fits in the rest.  The same is true
+    of what is suspended: it keeps what it holds, and takes its place in the picture again when
+    it goes on.
 
 Scratch and host memory
     A launch may take more while it runs than it leaves: the scratch of its executable, known

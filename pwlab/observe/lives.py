@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from ..events import NodeAdded, NodeEnded, NodeHeld, NodeKind, NodeMoved, NodeSpec, NodeState
 from ..ids import BufferId, DeviceId, IslandId, NodeId
@@ -35,6 +36,9 @@ class Part(IntEnum):
 
 _WORDS = ("computing", "preparing", "waiting for input", "transfer", "memory", "dispatch", "nothing queued")
 
+#: Parts that are counted as they happen; the last, nothing queued, is what remains.
+COUNTED = len(Part) - 1
+
 #: From, to, and what for.
 Stretch = tuple[float, float, Part]
 
@@ -60,6 +64,8 @@ class Life:
     start: float = _NEVER
     end: float = _NEVER
     island: IslandId | None = None
+    #: Its client's record in the contest.
+    owner: Any = None
     devices: tuple[DeviceId, ...] = ()
 
     @property

@@ -19,6 +19,7 @@ from ..events import (
     BuffersFreed,
     BuffersOffloaded,
     BuffersRestored,
+    ClientGone,
     ClientKnown,
     DispatchChanged,
     Fact,
@@ -161,7 +162,7 @@ class RunModel:
                     where.mapped = False
             case Noted():
                 self.notes.append(fact)
-            case NodeHeld() | ClientKnown() | BuffersOffloaded() | BuffersRestored():
+            case NodeHeld() | ClientKnown() | ClientGone() | BuffersOffloaded() | BuffersRestored():
                 pass  # observe/usage.py
             case DispatchChanged():
                 pass  # for who reads the facts

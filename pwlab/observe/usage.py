@@ -16,6 +16,7 @@ from ..events import (
     BuffersFreed,
     BuffersOffloaded,
     BuffersRestored,
+    ClientGone,
     ClientKnown,
     Fact,
     IslandKnown,
@@ -32,21 +33,10 @@ from ..events import (
 )
 from ..ids import DeviceId, IslandId, ProgramId, SliceId
 from .bins import Amounts, BinClock
+from .contest import Contest
 from .holdings import Holding, Holdings, Room
-from .lives import Life, Lives, Part
+from .lives import COUNTED, Life, Lives, Part
 from .usage_view import ClientRow, HeldRow, HolderRow, MemoryRow, Parts, Spent, UsageView
-
-#: Parts that are counted as they happen; the last, nothing queued, is what remains.
-COUNTED = len(Part) - 1
-
-
-@dataclass(slots=True)
-class _Client:
-    share: float = 1.0
-    max_bytes: int | None = None
-    parts: list[float] = field(default_factory=lambda: [0.0] * COUNTED)
-    launches: int = 0
-    failed: int = 0
 
 
 @dataclass(slots=True)
@@ -87,7 +77,7 @@ class Usage:
         self._islands: dict[IslandId, IslandSpec] = {}
         self._slices: dict[SliceId, tuple[DeviceId, ...]] = {}
         self._programs: dict[ProgramId, str] = {}
-        self._clients: dict[str, _Client] = {}
+        self._contest = Contest()
         self._devices: dict[DeviceId, _Device] = {}
         self._active = _Active()
         self.holdings = Holdings(self._clock, self._active.until)
@@ -104,6 +94,7 @@ class Usage:
             ProgramOpened: self._opened,
             ProgramEnded: self._closed,
             ClientKnown: self._client_known,
+            ClientGone: lambda fact: self._contest.gone(fact.client),
             IslandKnown: self._island_known,
             SliceMapped: self._slice_mapped,
         }
@@ -129,12 +120,11 @@ class Usage:
             self.holdings.moved(fact, before)
 
     def _client_known(self, fact: ClientKnown) -> None:
-        client = self._client(fact.client)
-        client.share, client.max_bytes = fact.share, fact.max_bytes
+        self._contest.known(fact)
 
     def _opened(self, fact: ProgramOpened) -> None:
         self._programs[fact.program] = fact.client
-        self._client(fact.client)
+        self._contest.of(fact.client)
         self._active.change(fact.time, 1)
 
     def _closed(self, fact: ProgramEnded) -> None:
@@ -142,7 +132,9 @@ class Usage:
             self._active.change(fact.time, -1)
 
     def _added(self, fact: NodeAdded) -> None:
-        self._lives.added(fact, self._programs.get(fact.program, ""))
+        life = self._lives.added(fact, self._programs.get(fact.program, ""))
+        life.owner = self._contest.of(life.client)
+        self._contest.changed(life.owner, 1)
 
     def _moved(self, fact: NodeMoved) -> None:
         life = self._lives.moved(fact)
@@ -163,11 +155,13 @@ class Usage:
         self.holdings.ended(life, fact.time)
         if unseen and fact.state is NodeState.DONE:
             self.holdings.launched(life, fact.time)
-        client = self._client(life.client)
+        client = life.owner or self._contest.of(life.client)
         client.failed += fact.state is NodeState.FAILED
         if fact.end > fact.start and life.spec.kind is NodeKind.COMPUTE:
             client.launches += 1
             self._ran(life, life.end, self._devices, client.parts, self._over, self._by_client)
+            self._contest.ran((life.end - life.start) * len(self._gang(life)))
+        self._contest.changed(client, -1)
         # Its readers need to know when it ran, and nothing of what it read.
         life.sources = ()
 
@@ -215,12 +209,6 @@ class Usage:
         devices = self._slices.get(life.spec.slice, ())
         return devices if life.spec.spread else devices[:1]
 
-    def _client(self, name: str) -> _Client:
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = _Client()
-        return client
-
     # --- the answer -------------------------------------------------------------------------------
 
     def view(self, now: float | None = None) -> UsageView:
@@ -229,7 +217,7 @@ class Usage:
         seconds = self._active.until(now)
         used = self._clock.used(seconds)
         devices = {id: _Device(d.island, d.at, [*d.parts]) for id, d in self._devices.items()}
-        clients = {name: [*client.parts] for name, client in self._clients.items()}
+        clients = {name: [*client.parts] for name, client in self._contest.clients.items()}
         over, by_client = self._over.copy(), self._by_client.copy()
         for life in self._next():
             self._ran(life, now, devices, clients.setdefault(life.client, [0.0] * COUNTED), over, by_client)
@@ -282,25 +270,27 @@ class Usage:
         for life in self._lives.open.values():
             waiting[life.client] += life.launched == float("inf")
             held[life.client] += life.held < float("inf") and life.launched == float("inf")
-        computed = sum(each[Part.COMPUTING] for each in parts.values())
-        active = [name for name, client in self._clients.items() if client.launches or waiting[name]]
-        asked = sum(self._clients[name].share for name in active)
-        rows = [
-            ClientRow(
-                name,
-                client.share / asked if name in active else 0.0,
-                parts[name][Part.COMPUTING] / computed if computed else 0.0,
-                Spent((*parts[name],)),
-                client.launches,
-                client.failed,
-                waiting[name],
-                held[name],
-                self.holdings.clients.get(name, 0),
-                client.max_bytes,
+        rows: list[ClientRow] = []
+        for name, client in self._contest.clients.items():
+            asked, got = self._contest.divided(client)
+            rows.append(
+                ClientRow(
+                    name,
+                    client.open,
+                    client.share,
+                    client.priority,
+                    asked,
+                    got,
+                    Spent((*parts[name],)),
+                    client.launches,
+                    client.failed,
+                    waiting[name],
+                    held[name],
+                    self.holdings.clients.get(name, 0),
+                    client.max_bytes,
+                )
             )
-            for name, client in self._clients.items()
-        ]
-        return tuple(sorted(rows, key=lambda row: (-row.got, row.name)))
+        return tuple(rows)
 
     def _memory_rows(self, used: int) -> tuple[MemoryRow, ...]:
         rows: dict[int, tuple[Room, IslandId]] = {}

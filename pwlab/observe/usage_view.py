@@ -29,12 +29,17 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class ClientRow:
-    """A client: the part of the device time that it asked for and got, 0 to 1, and what it has under way.
+    """A client: its part of the device time, 0 to 1, and what it has under way.
 
-    ``spent`` is the device time that it took and what devices idled for before its launches; the rest went to others.
+    ``asked`` and ``got`` are of the device time that was given out while the client had work: what its share was of all
+    that had some, and what it took.  ``spent`` is the device time that it took and what devices idled for before its
+    launches; the rest went to others.
     """
 
     name: str
+    open: bool
+    share: float
+    priority: int
     asked: float
     got: float
     spent: Spent

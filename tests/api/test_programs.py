@@ -177,3 +177,15 @@ def test_a_failure_that_is_no_longer_kept_is_still_told(session: pw.Session) -> 
     session.driver.failures.clear()  # as after a thousand more
     with pytest.raises(ComputationFailed, match=r"^program 'broken' failed: .*bad batch"):
         session.programs.result("broken")
+
+
+def test_programs_whose_names_match(session: pw.Session) -> None:
+    for name in ("train 1", "train 2", "test"):
+        with pw.lazy(name):
+            jnp.ones(2) * 2
+    programs = session.programs
+    assert [r.name for r in programs.matching("train*")] == ["train 1", "train 2"]
+    assert [r.name for r in programs.matching("t*t")] == ["test"]
+    assert [r.name for r in programs.matching("test")] == ["test"]
+    with pytest.raises(UnknownName, match=r"no program is called 'trian\*'; did you mean 'train 2'\?"):
+        programs.matching("trian*")

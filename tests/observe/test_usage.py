@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pwlab.control import Kind
 from pwlab.events import (
     BuffersFreed,
+    ClientGone,
     ClientKnown,
     Fact,
     IslandKnown,
@@ -100,9 +102,47 @@ def test_time_adds_up(seed: int) -> None:
     binned = [sum(sum(rows[part]) for rows in view.over.values()) for part in range(len(Part) - 1)]
     assert binned == pytest.approx(everything[:-1])
     assert sum(map(sum, view.by_client.values())) == pytest.approx(everything[Part.COMPUTING])
-    assert sum(row.got for row in view.clients) == pytest.approx(1.0)
-    asked = {row.name: row.asked for row in view.clients if row.launches}
-    assert asked == pytest.approx({name: SHARES[name] / sum(map(SHARES.__getitem__, asked)) for name in asked})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_who_asked_for_what_and_got_it(seed: int) -> None:
+    """As counted launch by launch over all that have work at its end."""
+    facts = Simulated(seed).facts
+    work: Counter[str] = Counter()
+    contested: Counter[str] = Counter()
+    entitled: Counter[str] = Counter()
+    got: Counter[str] = Counter()
+    owner = {f.program: f.client for f in facts if isinstance(f, ProgramOpened)}
+    nodes = {f.node.id: (f.node, owner[f.program]) for f in facts if isinstance(f, NodeAdded)}
+    for fact in facts:
+        if isinstance(fact, NodeAdded):
+            work[owner[fact.program]] += 1
+        elif isinstance(fact, NodeEnded):
+            spec, client = nodes[fact.node]
+            if fact.end > fact.start and spec.kind is NodeKind.COMPUTE:
+                taken = (fact.end - fact.start) * len(fact.devices)
+                got[client] += taken
+                present = [name for name, n in work.items() if n]
+                for name in present:
+                    contested[name] += taken
+                    entitled[name] += taken * SHARES[name] / sum(SHARES[other] for other in present)
+            work[client] -= 1
+    view = stats_of(facts).usage.view()
+    assert {row.name for row in view.clients if row.launches} == set(got)
+    for row in view.clients:
+        if contested[row.name]:
+            assert row.asked == pytest.approx(entitled[row.name] / contested[row.name])
+            assert row.got == pytest.approx(got[row.name] / contested[row.name])
+
+
+def test_a_client_that_is_opened_again_begins_anew() -> None:
+    facts = [*begun(), ClientKnown(0.0, "main", 3.0), node(1), moved(1.0, 1, NodeState.LAUNCHED, D[0])]
+    usage = folded([*facts, ended(1, 1.0, 2.0, D[0]), ClientGone(3.0, "main")])
+    [row] = usage.view().clients
+    assert (row.open, row.share, row.launches, row.asked, row.got) == (False, 3.0, 1, 1.0, 1.0)
+    usage.add(ClientKnown(4.0, "main", 5.0, priority=2))
+    [row] = usage.view().clients
+    assert (row.open, row.share, row.priority, row.launches, row.asked, row.got) == (True, 5.0, 2, 0, 0.0, 0.0)
 
 
 # --- by hand ----------------------------------------------------------------------------------------
