@@ -29,7 +29,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ..control.topology import homes
-from ..errors import BufferReleased, InternalError
+from ..errors import BufferReleased, InternalError, PlacementError
 from ..events import (
     Abandon,
     Event,
@@ -255,7 +255,9 @@ class LocalBackend:
                         took = now() - began
                 event: Event = _told(task, width, took)
             except Exception as error:
-                event = self._broke(task, error)
+                event = self._broke(
+                    task, error if width <= len(devices) else _crowded(task, width, len(devices), error)
+                )
             self._compiled += 1
             self._post(event)
             del item, task  # an idle thread keeps nothing alive
@@ -432,6 +434,18 @@ def _told(task: Task, width: int, seconds: float = 0.0) -> NodePrepared:
         shardings = executable.out_shardings
         executable.written = compiler.written(task.outputs, shardings, width) if task.spread else ()
     return NodePrepared(now(), task.node, seconds, executable.scratch, executable.written)
+
+
+def _crowded(task: Task, virtual: int, chips: int, error: Exception) -> PlacementError:
+    """Why what names virtual devices one by one, as ``shard_map`` does, does not compile where some share a chip."""
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    made = PlacementError(
+        f"`{task.name}` cannot be compiled for {virtual} virtual devices on {chips} chip{'s' * (chips > 1)}: JAX cuts "
+        "values up over chips alone; use pw.pmap or jax.vmap instead of shard_map, or a slice whose devices have chips of "
+        f"their own ({first})"
+    )
+    made.__cause__ = error
+    return made
 
 
 def _error_of(results: list[Any]) -> Exception | None:

@@ -112,8 +112,17 @@ def test_two_islands_share_a_chip() -> None:
         "    with pw.on('island1'):\n"
         "        y = jnp.arange(8.0) * 2\n"
         "    z = pw.shard(y, jax.P('d'), 'island0') + 1\n"
-        "print(pw.fetch((x, y, z)))"
+        "print(pw.fetch((x, y, z)))\n"
+        "s = add(tpu_devices=2, island='island1')\n"
+        "cut = jax.shard_map(lambda v: v + jax.lax.psum(v, 'd'), mesh=s.mesh(), in_specs=jax.P('d'), out_specs=jax.P('d'))\n"
+        "with pw.lazy(), pw.on(s):\n"
+        "    w = jax.jit(cut)(jnp.ones(2))\n"
+        "try:\n"
+        "    w.result()\n"
+        "except pw.errors.ComputationFailed as error:\n"
+        "    print(error)"
     )
+    assert "cannot be compiled for 2 virtual devices on 1 chip: JAX cuts values up over chips alone; use pw.pmap" in out
     assert "[6., 6.]" in out
     assert "[ 0.,  2.,  4.,  6.,  8., 10., 12., 14.]" in out
     assert "[ 1.,  3.,  5.,  7.,  9., 11., 13., 15.]" in out
