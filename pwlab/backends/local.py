@@ -441,8 +441,8 @@ def _crowded(task: Task, virtual: int, chips: int, error: Exception) -> Placemen
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     made = PlacementError(
         f"`{task.name}` cannot be compiled for {virtual} virtual devices on {chips} chip{'s' * (chips > 1)}: JAX cuts "
-        "values up over chips alone; use pw.pmap or jax.vmap instead of shard_map, or a slice whose devices have chips of "
-        f"their own ({first})"
+        "values up over chips alone; use pw.pmap or jax.vmap instead of shard_map, or a slice whose devices have chips "
+        f"of their own ({first})"
     )
     made.__cause__ = error
     return made
