@@ -8,6 +8,8 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pwlab.control import Controller, priority, proportional, shortest
 from pwlab.control.clients import Client
@@ -151,6 +153,30 @@ def test_shares_hold(shares, seconds):
     assert max(errors) <= 0.03, errors
     usage = island.controller.clients()
     assert [u.device_seconds for u in usage] == pytest.approx([2 * got[u.name] for u in usage])
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(st.tuples(st.floats(0.5, 8.0), st.floats(0.2, 5.0)), min_size=2, max_size=5),
+    st.integers(1, 16),
+    st.booleans(),
+)
+def test_any_shares_hold_whatever_the_computations_take(clients, in_flight, common):
+    """Device time, or if the computations are the same and as long, what is completed: each within a launch or two."""
+    takes = {str(i): clients[0][1] if common else seconds for i, (_, seconds) in enumerate(clients)}
+    island = Island(
+        "proportional",
+        {str(i): {"share": share} for i, (share, _) in enumerate(clients)},
+        lambda client, i: takes[client],
+        in_flight=in_flight,
+        key="f" if common else "",
+    )
+    island.run(400, list(takes))
+    got = island.run(1500, list(takes))
+    whole, asked = sum(got.values()), sum(share for share, _ in clients)
+    longest = (1 + in_flight) * max(takes.values())
+    for i, (share, _) in enumerate(clients):
+        assert abs(got[str(i)] - whole * share / asked) <= 2 * longest, got
 
 
 def test_who_was_idle_has_no_credit():

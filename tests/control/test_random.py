@@ -2,8 +2,8 @@
 
 The machine below submits programs of several clients to two islands, one of them short of memory,
 answers for a backend that is free to prepare and to finish in any order its data allow, breaks nodes,
-cancels, releases, changes settings and policies, opens and closes clients, pauses, steps, suspends
-and moves slices.  ``Lab.send`` checks every answer against a model of its own and every invariant
+cancels, releases, changes settings and policies (a user's own and one that misbehaves among them),
+opens and closes clients, pauses, steps, suspends and moves slices.  ``Lab.send`` checks every answer against a model of its own and every invariant
 after every event; :meth:`Sequences.ask` asks why, of everything, at any moment.  At the end the
 strictest backend, which runs each island's launches one after another, must get everything done.
 """
@@ -38,6 +38,24 @@ node = st.fixed_dictionaries(
 )
 
 
+def longest(lanes):
+    return max(lanes, key=lambda lane: (lane.expected or 0.0, -lane.order))
+
+
+def wrong(lanes):
+    """Right now and then."""
+    return [lanes[-1], lanes[0], None, 1 // 0 if len(lanes) > 1 else lanes[0]][sum(lane.order for lane in lanes) % 4]
+
+
+#: Policies of the user's; what misbehaves is removed.
+OWN = {"longest": longest, "wrong": wrong}
+
+
+def with_policies(controller):
+    for name, policy in OWN.items():
+        controller.register(name, policy)
+
+
 class Sequences(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
@@ -52,6 +70,7 @@ class Sequences(RuleBasedStateMachine):
     def start(self, limit, dispatch, policy, hbm):
         self.settings = {"max_in_flight": limit, "dispatch": dispatch, "policy": policy}
         self.lab = Lab(**self.settings)
+        with_policies(self.lab.controller)
         self.lab.scratch["scratches"] = 30
         self.lab.island(2, hbm_bytes=hbm)
         self.lab.island(3)
@@ -131,10 +150,11 @@ class Sequences(RuleBasedStateMachine):
     @rule(
         limit=st.none() | st.integers(1, 4),
         dispatch=st.sampled_from([None, *Dispatch]),
-        policy=st.sampled_from([None, *sorted(POLICIES)]),
+        policy=st.sampled_from([None, *sorted(POLICIES), *OWN]),
     )
     def change(self, limit, dispatch, policy):
-        self.lab.settings(max_in_flight=limit, dispatch=dispatch, policy=policy)
+        known = policy in self.lab.controller.policies
+        self.lab.settings(max_in_flight=limit, dispatch=dispatch, policy=policy if known else None)
 
     @rule(
         client=client,
@@ -218,6 +238,7 @@ class Sequences(RuleBasedStateMachine):
         assert all(not queue.tallies for queue in lab.controller._scheduler.queues.values())
         assert all(end.state is not NodeState.DONE or end.node in lab.launched for end in lab.ended.values())
         again = Controller(**self.settings)
+        with_policies(again)
         for event, instructions, facts in lab.trace:
             if isinstance(event, SliceMoved):
                 with suppress(PlacementError):

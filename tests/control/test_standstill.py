@@ -30,7 +30,7 @@ def crossed(lab: Lab, pinned: bool = False):
 
 def test_intermediates_in_each_others_way_are_given_up_with_the_sums():
     lab = short_lab()
-    u, v, w, z, r = crossed(lab)
+    *_, w, z, r = crossed(lab)
     assert [lab.state(n) for n in (w, z, r)] == [F, L, F], "what w kept is free, so z goes"
     assert lab.ended[w.id].error == (
         "'w' needs 40 B on device 0, where 80 B of 100 B hold what others will read that wait for memory, too: in the "
@@ -67,7 +67,7 @@ def test_who_may_be_helped_by_a_release_waits():
 
 def test_what_is_held_and_still_read_cannot_be_released():
     lab = short_lab()
-    *_, w, z, r = crossed(lab, pinned=True)
+    *_, w, _, r = crossed(lab, pinned=True)
     assert [lab.state(n) for n in (w, r)] == [F, F]
     lab.end()
 
