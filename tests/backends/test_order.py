@@ -58,7 +58,7 @@ def test_every_device_gets_its_gangs_in_the_order_of_the_scheduler(
                     x: Any = _shard(session, np.ones(4, np.float32), jax.P("d"), slice)
                     for _ in range(4):
                         x = add(x)
-            x.result()
+                x.result()
 
     try:
         threads = [threading.Thread(target=client, args=(i,)) for i in range(CLIENTS)]

@@ -90,8 +90,8 @@ class Island:
         self.submitted = {}
         self.send(IslandJoined(0.0, IslandSpec(IslandId(0), "i", tuple(DeviceId(i) for i in range(devices)))))
         self.send(SliceRequested(0.0, SliceId(1), "s", devices))
-        for name, settings in clients.items():
-            self.send(ClientOpened(0.0, name, **settings))
+        for name, asked in clients.items():
+            self.send(ClientOpened(0.0, name, **asked))
             self.done[name] = 0.0
             self.submitted[name] = 0
 
