@@ -3,9 +3,10 @@
 The machine below submits programs of several clients to two islands, one of them short of memory,
 answers for a backend that is free to prepare and to finish in any order its data allow, breaks nodes,
 cancels, releases, changes settings and policies (a user's own and one that misbehaves among them),
-opens and closes clients, pauses, steps, suspends and moves slices.  ``Lab.send`` checks every answer
-against a model of its own and every invariant after every event; :meth:`Sequences.ask` asks why, of everything, at any moment.  At the end the
-strictest backend, which runs each island's launches one after another, must get everything done.
+opens and closes clients, pauses, steps, suspends and moves slices.  ``Lab.send`` checks every
+answer against a model of its own and every invariant after every event; :meth:`Sequences.ask` asks
+why, of everything, at any moment.  At the end the strictest backend, which runs each island's
+launches one after another, must get everything done.
 """
 
 from __future__ import annotations
