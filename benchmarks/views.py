@@ -38,7 +38,7 @@ from measure import Figure, report, resident_mb
 import pwlab as pw
 from pwlab.events import Fact, IslandKnown, Noted, SliceMapped
 from pwlab.observe import FactRing, Recorder
-from pwlab.viz.dashboard import Feed, snapshot
+from pwlab.viz.dashboard import Feed, replayed, snapshot
 from pwlab.viz.dashboard import widget as dashboard_widget
 
 JS = Path(dashboard_widget.__file__).parents[1] / "js"
@@ -54,7 +54,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
         page = (
             '<!doctype html><script type="module">import * as frames from "/check/frames.js"; window.frames_ = frames'
         )
-        style = f"<style>{dashboard_widget._STYLE}</style>"
+        style = f"<style>{dashboard_widget.STYLE}</style>"
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
@@ -93,11 +93,13 @@ def sizes() -> list[Figure]:
     ring = FactRing()
     ring.extend(run(10_000))
     feed = Feed(ring, threaded=False)
-    bundle = len((dashboard_widget._JS + dashboard_widget._STYLE).encode())
+    bundle = len((dashboard_widget.JAVASCRIPT + dashboard_widget.STYLE).encode())
+    replay = len((replayed.JAVASCRIPT + replayed.STYLE).encode())
     saved = (bundle + len(snapshot(feed)) * 4 / 3) / 1e6
     feed.close()
     return [
         Figure("bundle_kb", bundle / 1000, 100, "kB"),
+        Figure("replay_bundle_kb", replay / 1000, 100, "kB"),
         Figure("notebook_mb", saved, 1.5, "MB", note="bundle and snapshot of 10,000 launches"),
     ]
 

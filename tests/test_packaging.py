@@ -100,7 +100,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile):
         and not any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(parent).parts)
     }
     assert expected - set(wheel.namelist()) == set()
-    assert "pwlab/viz/dashboard/static/dashboard.js" in expected
+    assert {f"pwlab/viz/dashboard/static/{name}" for name in ("dashboard.js", "replay.js")} <= expected
     assert not any(name.startswith("pwlab/viz/js/") for name in wheel.namelist())
 
 

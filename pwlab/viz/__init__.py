@@ -26,6 +26,7 @@ from .tables import islands_table as islands_table
 from .tables import make_table as make_table
 from .tables import programs_table as programs_table
 from .tables import render as render
+from .tables import render_html as render_html
 from .tables import waits_table as waits_table
 from .tenancy import clients_table as clients_table
 from .tenancy import memory_tables as memory_tables
@@ -40,6 +41,13 @@ from .timeline_svg import describe_timeline as describe_timeline
 from .timeline_svg import timeline_html as timeline_html
 from .timeline_svg import timeline_svg as timeline_svg
 from .timeline_text import timeline_text as timeline_text
+from .top import Top as Top
+from .top import top as top
+from .top_text import top_line as top_line
+from .top_text import top_text as top_text
+from .usage import usage_tables as usage_tables
+from .usage_svg import usage_svg as usage_svg
 from .view import StaticView as StaticView
 from .view import graph_view as graph_view
 from .view import timeline_view as timeline_view
+from .view import usage_view as usage_view

@@ -15,7 +15,8 @@ from ..observe import RunModel, Totals
 from ..units import bytes_text
 from .axis import axis_of
 from .format import escape, one_line, percent, seconds_text, width
-from .timeline import Colour, Key, TimelinePicture, colours_of, drawn_spans, timeline
+from .palette import Colours
+from .timeline import Colour, Key, TimelinePicture, drawn_spans, named, timeline
 from .timeline_svg import WIDTH, key_rows, opening, panel
 from .timeline_text import timeline_text
 from .view import StaticView
@@ -56,7 +57,7 @@ def comparison(a: Side, b: Side, colour: Colour = "computation") -> Comparison:
     """Both runs as plain data."""
     spans = [drawn_spans(side.model, side.programs) for side in (a, b)]
     axis = axis_of((span.start, span.end) for held in spans for span in held)
-    colours = colours_of([*spans[0], *spans[1]], colour)
+    colours = Colours(name for side in (a, b) for name in named(side.model, side.programs, colour)).of
     one, other = (
         timeline(side.model, side.programs, colour=colour, title=side.name, axis=axis, colours=colours)
         for side in (a, b)

@@ -10,17 +10,19 @@ pill in the lane of the slice that receives.  Data flows downwards.
 
 A person cannot read 2,000 rectangles.  Above ``limit`` nodes of one cell on
 one slice become one group, and if those are still too many, all nodes of a
-slice do; ``note`` says so.  Groups may feed each other both ways; such an edge
-is drawn once, downwards, with ``both`` set.
+slice do; ``note`` says so.  Whoever asks gets groups by cell, slice or client.
+Groups may feed each other both ways; such an edge is drawn once, downwards,
+with ``both`` set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..events import Link, NodeKind, NodeState
-from ..ids import DeviceId, IslandId, NodeId, ProgramId, SliceId
+from ..ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId
 from ..observe import NodeView, RunModel
 from ..units import bytes_text
 from .format import LOUDEST, count_text, one_line, ranges_text, seconds_text, source_text, width
@@ -28,6 +30,9 @@ from .layout import GAP, Item, Placed, place
 
 #: Above so many nodes a picture shows groups.
 LIMIT = 2_000
+
+#: What nodes of one slice have in common to be shown as one.
+Grouping = Literal["cell", "slice", "client"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ class PictureEdge:
     bytes: int
     #: The network it crosses, for the edges of a transfer.
     link: Link | None
+    #: What flows: ``f32[8,128]`` of one value, else how many there are; empty where nobody knows.
+    shape: str
     #: From the bottom of the source through the gaps between rows to the top of the target.
     points: tuple[tuple[float, float], ...]
     both: bool = False
@@ -115,6 +122,7 @@ def picture(
     model: RunModel,
     programs: ProgramId | Iterable[ProgramId] | None = None,
     *,
+    by: Grouping | None = None,
     limit: int = LIMIT,
     details: Mapping[NodeId, str] | None = None,
 ) -> GraphPicture:
@@ -123,15 +131,16 @@ def picture(
     Args:
       model: what is known of the run.
       programs: which to draw; None draws all.
+      by: groups the nodes of a slice by this; None groups only what is too much to read.
       limit: above so many nodes they are grouped by cell and slice.
       details: a word for some nodes, such as ``f32[8,128]``.
     """
     chosen = _chosen(model, programs)
     nodes = [n for n in model.nodes.values() if chosen is None or n.program in chosen]
-    groups, how = _grouped(model, nodes, limit)
+    groups, how = _grouped(model, nodes, by, limit)
     owner = {node.spec.id: group for group in groups for node in group.nodes}
     edges = _edges(model, groups, owner)
-    faces = [_face(model, group, details or {}) for group in groups]
+    faces = [_face(model, group, how, details or {}) for group in groups]
     lanes = sorted({g.lane for g in groups}, key=lambda lane: (lane[0] is None, lane[0] or 0, lane[1]))
     heads = [_slice_head(model, lane) for lane in lanes]
     column = {lane: i for i, lane in enumerate(lanes)}
@@ -150,7 +159,7 @@ def picture(
         ),
         nodes=tuple(face.at(*placed.at[g.index]) for g, face in zip(groups, faces, strict=True)),
         edges=tuple(
-            PictureEdge(faces[a].key, faces[b].key, e.bytes, e.link, placed.paths[a, b], e.both)
+            PictureEdge(faces[a].key, faces[b].key, e.bytes, e.link, e.shape, placed.paths[a, b], e.both)
             for (a, b), e in edges.items()
         ),
         width=placed.width,
@@ -169,24 +178,43 @@ def _chosen(model: RunModel, programs: ProgramId | Iterable[ProgramId] | None) -
     return {ProgramId(programs)} if isinstance(programs, int) else set(programs)
 
 
-def _grouped(model: RunModel, nodes: list[NodeView], limit: int) -> tuple[list[_Group], str]:
-    """One group a node, or as many nodes to a group as it takes to stay below the limit."""
-    if len(nodes) <= limit:
+def _grouped(
+    model: RunModel, nodes: list[NodeView], by: Grouping | None, limit: int
+) -> tuple[list[_Group], Grouping | None]:
+    """One group a node; or as many nodes to a group as was asked for, or as it takes to stay below the limit."""
+    if by is None and len(nodes) <= limit:
         lanes = [(model.island_of(n), n.spec.slice) for n in nodes]
-        return [_Group([n], lane, i) for i, (n, lane) in enumerate(zip(nodes, lanes, strict=True))], ""
-    groups = _by(model, nodes, lambda n: n.spec.source.cell if n.spec.source else "")
-    how = "cell and slice"
+        return [_Group([n], lane, i) for i, (n, lane) in enumerate(zip(nodes, lanes, strict=True))], None
+    how = by or "cell"
+    groups = _by(model, nodes, _COMMON[how])
     if len(groups) > limit:
-        groups, how = _by(model, nodes, lambda n: ""), "slice"
+        groups, how = _by(model, nodes, _COMMON["slice"]), "slice"
     return groups, how
 
 
-def _by(model: RunModel, nodes: list[NodeView], cell: Callable[[NodeView], str]) -> list[_Group]:
+def _client(model: RunModel, node: NodeView) -> str:
+    program = model.programs.get(node.program)
+    return program.client if program else ""
+
+
+#: What the nodes of a group have in common beside their slice.
+_COMMON: dict[Grouping, Callable[[RunModel, NodeView], str]] = {
+    "cell": lambda _, node: node.spec.source.cell if node.spec.source else "",
+    "slice": lambda _, node: "",
+    "client": _client,
+}
+
+
+#: How a group is called that has none of it.
+_NOTHING: dict[Grouping, str] = {"cell": "no cell", "slice": "all of the slice", "client": "no client"}
+
+
+def _by(model: RunModel, nodes: list[NodeView], common: Callable[[RunModel, NodeView], str]) -> list[_Group]:
     # Transfers go with what their slice computes: alone they would make a group of their own for each cell.
     groups: dict[tuple[object, ...], _Group] = {}
     for node in nodes:
         lane = (model.island_of(node), node.spec.slice)
-        key = (lane, cell(node))
+        key = (lane, common(model, node))
         if key not in groups:
             groups[key] = _Group([], lane, len(groups))
         groups[key].nodes.append(node)
@@ -198,7 +226,13 @@ class _Edge:
     bytes: int = 0
     link: Link | None = None
     both: bool = False
-    seen: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
+    seen: set[BufferId] = field(default_factory=set[BufferId])
+    #: The shape of the one value that flows, if it is one.
+    first: str = ""
+
+    @property
+    def shape(self) -> str:
+        return self.first if len(self.seen) == 1 else f"{len(self.seen):,} values" if self.seen else ""
 
 
 def _edges(model: RunModel, groups: list[_Group], owner: dict[NodeId, _Group]) -> dict[tuple[int, int], _Edge]:
@@ -221,15 +255,20 @@ def _edges(model: RunModel, groups: list[_Group], owner: dict[NodeId, _Group]) -
                     continue
                 edge = join(before, group)
                 # A buffer that many nodes of a group read is one arrow's worth of data.
-                if (buffer, group.index) not in edge.seen:
-                    edge.seen.add((buffer, group.index))
+                if buffer not in edge.seen:
+                    edge.seen.add(buffer)
                     edge.bytes += model.bytes.get(buffer, 0)
+                    edge.first = edge.first or _shape(model.nodes[writer], buffer)
                 edge.link = edge.link or spec.link or model.nodes[writer].spec.link
             for earlier in spec.after:
                 before = owner.get(earlier)
                 if before is not None and before is not group:
                     join(before, group)
     return edges
+
+
+def _shape(writer: NodeView, buffer: BufferId) -> str:
+    return next((output.shape for output in writer.spec.outputs if output.buffer == buffer), "")
 
 
 # --- what is written on it -----------------------------------------------------------
@@ -272,14 +311,14 @@ class _Face:
         )
 
 
-def _face(model: RunModel, group: _Group, details: Mapping[NodeId, str]) -> _Face:
+def _face(model: RunModel, group: _Group, how: Grouping | None, details: Mapping[NodeId, str]) -> _Face:
     nodes = group.nodes
     first = nodes[0]
     spec = first.spec
     if len(nodes) > 1:
         have = {n.state for n in nodes}
         state = next(s for s in LOUDEST if s in have)
-        label = one_line(spec.source.cell if spec.source else "no cell", 26)
+        label = one_line(_COMMON[how or "cell"](model, first) or _NOTHING[how or "cell"], 26)
         seconds = sum(n.seconds or 0.0 for n in nodes)
         sub = count_text(len(nodes), "node") + (f" · {seconds_text(seconds)}" if seconds else "")
         bad = next((n for n in nodes if n.error), None)
@@ -370,10 +409,11 @@ def _title(model: RunModel, chosen: set[ProgramId] | None) -> str:
     return count_text(shown, "program")
 
 
-def _note(model: RunModel, nodes: int, groups: int, how: str) -> str:
+def _note(model: RunModel, nodes: int, groups: int, how: Grouping | None) -> str:
     notes: list[str] = []
-    if how:
-        notes.append(f"{count_text(nodes, 'node')} shown as {count_text(groups, 'group')}, by {how}")
+    if how is not None:
+        words = how if how == "slice" else f"{how} and slice"
+        notes.append(f"{count_text(nodes, 'node')} shown as {count_text(groups, 'group')}, by {words}")
     if model.forgotten:
         notes.append(f"{count_text(model.forgotten, 'older node')} no longer kept")
     return "; ".join(notes)

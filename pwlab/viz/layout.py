@@ -2,7 +2,9 @@
 
 Four steps, each simple enough to be written again in JavaScript:
 
-1. *Rows*: a node's row is the longest path that leads to it, so edges go down.
+1. *Rows*: a node's row is the longest path that leads to it, so edges go down;
+   where its lane is full there, the first row below in which it has room, so
+   that many parallel nodes make a block and not a line.
 2. *Bends*: an edge that skips rows gets a narrow item in each row between, so
    it is drawn around the nodes there; edges of one source share them.  Where
    that would add more items than there are nodes, long edges stay straight.
@@ -32,6 +34,11 @@ BAND_HEAD, LANE_HEAD = 30.0, 30.0
 ISLAND_GAP = 22.0
 
 _BEND = 8.0
+
+#: All lanes together are about so wide at most, and each is at least so wide, before rows are broken.
+_MOST_WIDE, _LEAST_WIDE = 1650.0, 520.0
+#: No item of a picture is narrower.
+_NARROWEST = 96.0
 
 
 class Item(NamedTuple):
@@ -71,7 +78,7 @@ def place(items: list[Item], edges: list[tuple[int, int]], lane_widths: list[flo
 
     ``lane_widths`` is the least width of each lane; ``lane_gaps`` is 1 where an island begins.
     """
-    rows = _rows(len(items), edges)
+    rows = _rows(items, edges, len(lane_widths))
     lanes = [item.lane for item in items]
     widths = [item.w for item in items]
     chains = _bend(rows, lanes, widths, edges)
@@ -111,12 +118,37 @@ def place(items: list[Item], edges: list[tuple[int, int]], lane_widths: list[flo
 # --- rows ------------------------------------------------------------------------
 
 
-def _rows(count: int, edges: list[tuple[int, int]]) -> list[int]:
-    row = [0] * count
-    for a, b in sorted(edges):
-        # Sources in order: when a's edges are followed, a's own row is final.
-        row[b] = max(row[b], row[a] + 1)
+def _rows(items: list[Item], edges: list[tuple[int, int]], lane_count: int) -> list[int]:
+    limit = max(_LEAST_WIDE, _MOST_WIDE / max(1, lane_count))
+    row = [0] * len(items)
+    taken: list[dict[int, float]] = [{} for _ in range(lane_count)]
+    full: list[dict[int, int]] = [{} for _ in range(lane_count)]
+    ordered = sorted(edges)
+    at = 0
+    for i, (lane, w, _) in enumerate(items):
+        used = taken[lane]
+        to = _past(full[lane], row[i])
+        while to in used and used[to] + w > limit:
+            to = _past(full[lane], to + 1)
+        row[i] = to
+        used[to] = used.get(to, 0.0) + w + GAP
+        if used[to] + _NARROWEST > limit:
+            full[lane][to] = to + 1
+        # Sources in order: when an item's edges are followed, its own row is final.
+        while at < len(ordered) and ordered[at][0] == i:
+            row[ordered[at][1]] = max(row[ordered[at][1]], to + 1)
+            at += 1
     return row
+
+
+def _past(full: dict[int, int], row: int) -> int:
+    """The first row from ``row`` on that is not full; each full one is told where that is."""
+    end = row
+    while end in full:
+        end = full[end]
+    while row in full:
+        full[row], row = end, full[row]
+    return end
 
 
 def _bend(

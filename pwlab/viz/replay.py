@@ -1,7 +1,9 @@
-"""A recorded run, looked at again: every static view, at any moment, without a device.
+"""A recorded run, looked at again: every view, at any moment, without a device.
 
     run = pw.replay("run.jsonl")
-    run.timeline()                  # as it was at the end
+    run                             # in a notebook: the dashboard, with a scrubber and paced playback
+    run.show("graph")               # one view of it
+    run.timeline()                  # a still picture, as it was at the end
     run.graph(at=0.5)               # as it was half a second in
     for time, facts in run.play(speed=10, clock=clock):
         ...                         # as it came, ten times as fast
@@ -18,7 +20,7 @@ from ..errors import UnknownName, nearest
 from ..events import Fact
 from ..ids import ProgramId
 from ..observe import Run, RunModel, RunStats, stats_of, whole_model
-from .graph import picture
+from .graph import Grouping, picture
 from .summary import summary
 from .tables import render
 from .text import TEXT_LIMIT
@@ -27,6 +29,9 @@ from .view import StaticView, graph_view, timeline_view
 
 if TYPE_CHECKING:
     from rich.console import Group
+
+    from .dashboard.replayed import ReplayWidget
+    from .dashboard.widget import Tab
 
 
 class Clock(Protocol):
@@ -48,6 +53,7 @@ class Replay:
     def __init__(self, run: Run, name: str = "run"):
         self.run = run
         self.name = name
+        self._widgets: list[ReplayWidget] = []
 
     @property
     def seconds(self) -> float:
@@ -68,11 +74,39 @@ class Replay:
         """The model at a moment, in seconds from the start; at the end if not given."""
         return self.model if time is None else self.run.at(time)
 
-    def graph(self, program: str | None = None, at: float | None = None) -> StaticView:
-        """The dataflow graph, of one program or of all."""
+    def show(self, tab: Tab | None = None, *, explain: bool = False, height: int = 560) -> None:
+        """Displays the dashboard of the run, which plays in the browser alone; outside a notebook, prints the end.
+
+        Args:
+          tab: one view alone: ``timeline``, ``graph``, ``utilisation``, ``memory`` or ``clients``.
+          explain: add what the words mean, for learners.
+          height: pixels.
+
+        Raises:
+          UnknownName: no such tab; the nearest is suggested.
+        """
+        from .dashboard import kernel, replayed  # imports anywidget, which a still picture need not
+
+        if kernel.shell() is None:
+            print(self)
+            return
+        widget = replayed.replay_widget(self.run, tab, explain=explain, height=height)
+        self._widgets.append(widget)
+        replayed.show_replay(widget, self._repr_html_(), str(self))
+
+    def _ipython_display_(self) -> None:
+        self.show()
+
+    def close(self) -> None:
+        """Frees what was displayed; its still pictures stay."""
+        while self._widgets:
+            self._widgets.pop().close()
+
+    def graph(self, program: str | None = None, at: float | None = None, by: Grouping | None = None) -> StaticView:
+        """The dataflow graph, of one program or of all; ``by`` groups its nodes by cell, slice or client."""
         model = self.at(at)
         chosen = self._programs(program, model)
-        return graph_view(picture(model, chosen), picture(model, chosen, limit=TEXT_LIMIT))
+        return graph_view(picture(model, chosen, by=by), picture(model, chosen, by=by, limit=TEXT_LIMIT))
 
     def timeline(
         self, program: str | None = None, at: float | None = None, colour: Colour = "computation"

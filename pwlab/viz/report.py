@@ -1,9 +1,10 @@
 """A run as one HTML file: opened from a disk, a mail or an issue, years later, with the network off.
 
-Everything is in it: pictures as inline SVG, a style sheet, thirty lines of JavaScript, and the facts themselves, which
-a button gives back as a run file.  A content security policy in the page forbids it to load anything, so that a slip
-in here cannot.  Names come from users: in the page they pass :func:`~pwlab.viz.format.escape`, and in the data ``<``
-is written as ``\\u003c``, so that no name can close the element it stands in.
+Everything is in it: the dashboard with a scrubber, still pictures as inline SVG for paper and for readers without
+JavaScript, and the facts themselves, which a button gives back as a run file.  A content security policy in the page
+forbids it to load anything, so that a slip in here cannot.  Names come from users: in the page they pass
+:func:`~pwlab.viz.format.escape`, and in the data ``<`` is written as ``\\u003c``, so that no name can close the element
+it stands in.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from .report_style import SCRIPT, STYLE
 from .svg import svg
 from .timeline import timeline
 from .timeline_svg import timeline_svg
+from .usage import SUBJECTS, usage_words
+from .usage_svg import usage_svg
 
 #: Above so many facts the page leaves them out, and says so; about 30 MB.
 MOST_FACTS = 200_000
@@ -42,9 +45,11 @@ GRAPH_LIMIT = 400
 def report(run: Run, title: str = "A run of pwlab") -> str:
     """The page."""
     model, stats = run.model, run.stats
+    usage = stats.usage.view()
     title = one_line(title, 200)
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
+    replay, player = _replay(run)
+    scripts = " ".join(f"'sha256-{_digest(script)}'" for script in (SCRIPT, player) if script)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; img-src data:"
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -53,17 +58,36 @@ def report(run: Run, title: str = "A run of pwlab") -> str:
         f'<h1>{escape(title)}</h1><div class="mu">{escape(_about(run))}</div>',
         _tiles(run),
         *_failures(model),
-        _section("Timeline", "who did what, where, when", timeline_svg(timeline(model)), "pic"),
-        _section("Dataflow graph", "data flows downwards", svg(picture(model, limit=GRAPH_LIMIT)), "pic"),
+        replay,
+        _section("Timeline", "who did what, where, when", timeline_svg(timeline(model)), "pic", "still"),
+        _section("Dataflow graph", "data flows downwards", svg(picture(model, limit=GRAPH_LIMIT)), "pic", "still"),
         _section("Utilisation", "shares of the time in which a program was open", _utilisation(model, stats)),
+        *(
+            _section(title, escape(usage_words(usage, subject)), usage_svg(usage, model, subject), "pic", "still")
+            for subject, title in SUBJECTS.items()
+        ),
         _section("Computations", "the most device time first", _computations(run)),
         _section("Waits", "where your thread needed a value", _waits(stats)),
         _section("Islands and slices", "what ran where", _islands(model)),
         _section("Programs", "in order", _programs(model)),
         _data(run),
-        f"</main><script>{SCRIPT}</script></body></html>",
+        f"</main><script>{SCRIPT}</script>",
+        f'<script type="module">{player}</script></body></html>' if player else "</body></html>",
     ]
     return "".join(parts)
+
+
+def _replay(run: Run) -> tuple[str, str]:
+    """The dashboard and its script; none of a run that is empty or too long for a page."""
+    if not 0 < len(run) <= MOST_FACTS:
+        return "", ""
+    from .dashboard.replayed import page_parts  # imports anywidget, which `import pwlab` need not
+
+    return page_parts(run)
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 # --- sections ---------------------------------------------------------------------------------
@@ -104,9 +128,9 @@ def _failures(model: RunModel) -> Iterable[str]:
         yield f'<div class="fail"><b>✗ {name}</b>{escape(where)} failed: {why}</div>'
 
 
-def _section(title: str, about: str, body: str, kind: str = "in") -> str:
+def _section(title: str, about: str, body: str, kind: str = "in", name: str = "") -> str:
     return (
-        f'<details open><summary><h2>{title}</h2><span class="mu">{about}</span></summary>'
+        f'<details open class="{name}"><summary><h2>{title}</h2><span class="mu">{about}</span></summary>'
         f'<div class="{kind}">{body}</div></details>'
     )
 

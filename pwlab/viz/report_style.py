@@ -34,7 +34,8 @@ code{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 button{font:inherit;font-size:13px;color:var(--text);background:var(--page);border:1px solid var(--rim);
 border-radius:6px;padding:4px 12px;cursor:pointer}
 .dim .b{opacity:.18}.dim .b.lit{opacity:1}
-@media print{body{background:#fff}details{break-inside:avoid}button{display:none}}
+#pwlab-replay{margin:18px 0}
+@media print{body{background:#fff}details{break-inside:avoid}button,#pwlab-replay{display:none}}
 """
 
 #: Pointing at a launch leaves those of its name bright; the button gives the facts as a run file.
@@ -48,6 +49,7 @@ for (const svg of document.querySelectorAll("svg.pw-time")) {
   });
   svg.addEventListener("pointerleave", () => svg.classList.remove("dim"));
 }
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
 document.getElementById("save").addEventListener("click", () => {
   const lines = JSON.parse(document.getElementById("run").textContent);
   const link = document.createElement("a");

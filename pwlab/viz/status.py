@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import typed
 from ..observe import RunModel, RunStats
 from .format import count_text, percent, seconds_text
 from .summary import bar
@@ -36,7 +37,7 @@ def status(model: RunModel, stats: RunStats, session: str, held: Sequence[str] =
     if model.programs:
         parts += [Text(), programs_table(model, most)]
     for name in held:
-        parts.append(Text(f"held back: {name}; run it with %pw run {name}", "yellow"))
+        parts.append(Text(f"held back: {name}; run it with %pw run {typed(name)}", "yellow"))
     return Group(*parts)
 
 

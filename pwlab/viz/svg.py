@@ -54,7 +54,7 @@ def svg(picture: GraphPicture) -> str:
     parts += [_slice(lane) for lane in picture.slices]
     stacked = {node.key for node in picture.nodes if _sheets(node)}
     parts += [_edge(edge, prefix, edge.target in stacked) for edge in picture.edges]
-    parts += _labels(picture.edges)
+    parts += _labels(picture)
     parts += [_node(node, prefix) for node in picture.nodes]
     parts.append(f'</g><g transform="translate({_n((wide - legend_w) / 2)} {_n(tall - _LEGEND / 2)})">{legend}</g>')
     parts.append("</svg>")
@@ -72,6 +72,11 @@ def html(picture: GraphPicture) -> str:
         '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
         f'<img style="max-width:none" alt="{escape(describe(picture))}" src="{data_uri(picture)}"></div>'
     )
+
+
+def flow_text(edge: PictureEdge) -> str:
+    """What flows along an edge: ``f32[8,128] 4.0 KB``."""
+    return " ".join(part for part in (edge.shape, bytes_text(edge.bytes) if edge.bytes else "") if part) or "order only"
 
 
 def describe(picture: GraphPicture) -> str:
@@ -135,27 +140,44 @@ def _edge(edge: PictureEdge, prefix: str, stacked: bool) -> str:
         x, y = nx, ny
     kind = {None: "", Link.ICI: "i", Link.DCN: "d", Link.PCIE: "p"}[edge.link]
     start = f' marker-start="url(#{prefix}s{kind})"' if edge.both else ""
-    about = f"{bytes_text(edge.bytes)}" if edge.bytes else "order only"
-    about += f" over {edge.link.value}" if edge.link else ""
+    about = flow_text(edge) + (f" over {edge.link.value}" if edge.link else "")
     return (
         f'<path class="{_link_class(edge.link)}{"" if edge.bytes else " o"}" d="{"".join(path)}" '
         f'marker-end="url(#{prefix}a{kind})"{start}><title>{about}</title></path>'
     )
 
 
-def _labels(edges: tuple[PictureEdge, ...]) -> list[str]:
-    """The size of a value, once, below the node that writes it; edges to transfers carry it in the pill."""
-    sizes: dict[str, set[int]] = {}
-    start: dict[str, tuple[float, float]] = {}
-    for edge in edges:
-        if edge.bytes and edge.link is None:
-            sizes.setdefault(edge.source, set()).add(edge.bytes)
-            start[edge.source] = edge.points[0]
-    return [
-        f'<text class="by" x="{_n(x + 6)}" y="{_n(y + 11)}">{bytes_text(min(sizes[key]))}</text>'
-        for key, (x, y) in start.items()
-        if len(sizes[key]) == 1
-    ]
+def _labels(picture: GraphPicture) -> list[str]:
+    """What flows: once below the node that writes it if all of its edges carry the same, else where it arrives alone.
+
+    A transfer says in its pill what it moves, so the edge that leaves it has no label.
+    """
+    pills = {node.key for node in picture.nodes if _pill(node)}
+    flows = [edge for edge in picture.edges if (edge.bytes or edge.shape) and edge.source not in pills]
+    out: dict[str, set[str]] = {}
+    into: dict[str, int] = {}
+    for edge in flows:
+        out.setdefault(edge.source, set()).add(flow_text(edge))
+        into[edge.target] = into.get(edge.target, 0) + 1
+    parts: list[str] = []
+    done: set[str] = set()
+    for edge in flows:
+        if len(out[edge.source]) == 1:
+            if edge.source in done:
+                continue
+            done.add(edge.source)
+            (x, y), down = edge.points[0], 11
+        elif into[edge.target] == 1:
+            (x, y), down = edge.points[-1], -9
+        else:
+            continue
+        text = escape(one_line(flow_text(edge), 26))
+        parts.append(f'<text class="by" x="{_n(x + 6)}" y="{_n(y + down)}">{text}</text>')
+    return parts
+
+
+def _pill(node: PictureNode) -> bool:
+    return node.kind is NodeKind.TRANSFER and not node.error and node.count == 1
 
 
 def _glyph(state: NodeState, x: float, y: float) -> str:
@@ -165,7 +187,7 @@ def _glyph(state: NodeState, x: float, y: float) -> str:
 def _node(node: PictureNode, prefix: str) -> str:
     x, y, w, h = node.x, node.y, node.w, node.h
     name = node.state.value
-    pill = node.kind is NodeKind.TRANSFER and not node.error and node.count == 1
+    pill = _pill(node)
     rx = h / 2 if pill else 4 if node.kind is NodeKind.HOST else 7
     parts = [f'<g class="n s-{name}"><title>{escape(node.about)}</title>']
     for back in range(_sheets(node), 0, -1):

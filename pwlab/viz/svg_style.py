@@ -8,48 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import NamedTuple
 
-from ..events import NodeState
+from ..events import Link, NodeState
+from .palette import DARK, LIGHT, STATE_MARKS, Palette
 
-
-class Tone(NamedTuple):
-    """Colours of a state: what fills the box, its outline and sign, and the pattern."""
-
-    fill: str
-    line: str
-    mark: str
-
-
-_LIGHT: dict[NodeState, Tone] = {
-    NodeState.WAITING: Tone("#ffffff", "#8b95a3", "none"),
-    NodeState.PREPARED: Tone("#f3f5f8", "#727d8c", "none"),
-    NodeState.QUEUED: Tone("#fff7e0", "#a87400", "#e9cf8d"),
-    NodeState.LAUNCHED: Tone("#e3efff", "#1f6feb", "#bcd7ff"),
-    NodeState.DONE: Tone("#e7f6ec", "#1e8449", "none"),
-    NodeState.FAILED: Tone("#fdebea", "#c92a2a", "#f6c9c6"),
-    NodeState.CANCELLED: Tone("#f6f1f9", "#8e6aa8", "#ebe0f2"),
-}
-_DARK: dict[NodeState, Tone] = {
-    NodeState.WAITING: Tone("#1b1f27", "#7d8794", "none"),
-    NodeState.PREPARED: Tone("#262b35", "#9aa4b2", "none"),
-    NodeState.QUEUED: Tone("#332910", "#e3b341", "#5d4a1a"),
-    NodeState.LAUNCHED: Tone("#12294a", "#6cb0ff", "#21426f"),
-    NodeState.DONE: Tone("#12311f", "#4cc27a", "none"),
-    NodeState.FAILED: Tone("#3d1618", "#ff8078", "#662628"),
-    NodeState.CANCELLED: Tone("#2b2233", "#c39fdc", "#3a2d45"),
-}
-
-#: Fill and outline of paper, bands and slices; text, muted text, error text; edges, ICI, DCN, PCIe.
+#: Fill and outline of paper, bands and slices; text, muted text, error text.
 _LIGHT_PAPER = (
     *("#ffffff", "#d9dee5", "#f2f5f9", "#e0e6ee", "#ffffff", "#d5dce6"),
     *("#1c2430", "#5f6978", "#b42318"),
-    *("#8d97a5", "#0b7fab", "#c2570c", "#7a6a00"),
 )
 _DARK_PAPER = (
     *("#14171d", "#2d333d", "#1a1e26", "#2a303a", "#14171d", "#333b47"),
     *("#e6eaf0", "#a0aab8", "#ff9a93"),
-    *("#7b8695", "#4cc3ee", "#ff9d57", "#d6c14a"),
 )
 
 #: Where the host says what its theme is, that counts more than the reader's preference.
@@ -89,9 +59,10 @@ GLYPHS: dict[NodeState, str] = {
 }
 
 
-def _rules(tones: dict[NodeState, Tone], paper: tuple[str, ...], host: str = "") -> str:
+def _rules(palette: Palette, paper: tuple[str, ...], host: str = "") -> str:
     at = f"{host} .pw-graph " if host else ".pw-graph "
-    bg, rim, band, band_rim, lane, lane_rim, text, muted, err, edge, ici, dcn, pcie = paper
+    bg, rim, band, band_rim, lane, lane_rim, text, muted, err = paper
+    edge, (ici, dcn, pcie) = palette.move, (palette.links[link] for link in Link)
     rules = [
         f".bg{{fill:{bg};stroke:{rim}}}",
         f".band{{fill:{band};stroke:{band_rim}}}",
@@ -106,7 +77,7 @@ def _rules(tones: dict[NodeState, Tone], paper: tuple[str, ...], host: str = "")
         f".pcie{{stroke:{pcie}}}",
         *(f".h{kind}{{fill:{colour}}}" for kind, colour in (("e", edge), ("ei", ici), ("ed", dcn), ("ep", pcie))),
     ]
-    for state, tone in tones.items():
+    for state, tone in palette.states.items():
         name = f".s-{state.value}"
         rules += [
             f"{name}>.f{{fill:{tone.fill};stroke:{tone.line}}}",
@@ -136,25 +107,19 @@ def for_both_themes(light: Callable[..., str], dark: Callable[..., str]) -> str:
 @cache
 def style() -> str:
     """The style sheet; every rule is bound to ``.pw-graph``."""
-    light, dark = partial(_rules, _LIGHT, _LIGHT_PAPER), partial(_rules, _DARK, _DARK_PAPER)
+    light, dark = partial(_rules, LIGHT, _LIGHT_PAPER), partial(_rules, DARK, _DARK_PAPER)
     return _SHAPE + for_both_themes(light, dark)
 
 
 def patterns(prefix: str) -> str:
     """Patterns of the states and heads of the arrows, with ids that begin with ``prefix``."""
-    drawn = {
-        NodeState.WAITING: "",
-        NodeState.PREPARED: "",
-        NodeState.QUEUED: '<path class="m-queued" d="M1 2h2M5 6h2" stroke-width="2"/>',
-        NodeState.LAUNCHED: '<path class="m-launched" d="M-2 2L2 -2M0 8L8 0M6 10L10 6" stroke-width="2.4"/>',
-        NodeState.DONE: "",
-        NodeState.FAILED: '<path class="m-failed" d="M0 0L8 8M8 0L0 8" stroke-width="1.2"/>',
-        NodeState.CANCELLED: '<path class="m-cancelled" d="M0 4H8" stroke-width="1.2"/>',
-    }
-    parts = [
-        f'<pattern id="{prefix}{state.value}" width="8" height="8" patternUnits="userSpaceOnUse">{body}</pattern>'
-        for state, body in drawn.items()
-    ]
+    parts: list[str] = []
+    for state in NodeState:
+        mark = STATE_MARKS.get(state)
+        body = f'<path class="m-{state.value}" d="{mark.path}" stroke-width="{mark.stroke:g}"/>' if mark else ""
+        parts.append(
+            f'<pattern id="{prefix}{state.value}" width="8" height="8" patternUnits="userSpaceOnUse">{body}</pattern>'
+        )
     for kind in ("", "i", "d", "p"):
         for side, turn in (("a", "auto"), ("s", "auto-start-reverse")):
             parts.append(

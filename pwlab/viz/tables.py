@@ -17,7 +17,7 @@ from ..observe import RunModel
 from .format import STATES, count_text, one_line, ranges_text, seconds_text, source_text
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
     from rich.text import Text
 
@@ -32,6 +32,24 @@ def render(renderable: RenderableType, columns: int = 100, colour: bool = False)
     Console(file=out, width=columns, force_terminal=colour, color_system="standard" if colour else None,
             legacy_windows=False, force_jupyter=False).print(renderable)  # fmt: skip
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+#: Line height of text in a notebook is larger, which would tear boxes and bars apart.
+_PRE = (
+    '<pre class="pwlab-text" style="white-space:pre;overflow-x:auto;line-height:normal;'
+    "font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace\">{code}</pre>"
+)
+
+
+def render_html(renderable: RenderableType, columns: int = 100) -> str:
+    """What rich would print, as HTML with its colours."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), record=True, width=columns, force_jupyter=False, legacy_windows=False)
+    console.print(renderable)
+    return console.export_html(inline_styles=True, code_format=_PRE)
 
 
 def islands_table(model: RunModel) -> Table:
@@ -131,6 +149,10 @@ def waits_table(facts: Iterable[Fact], most: int = 50) -> Table:
 # --- pieces ---------------------------------------------------------------------------------
 
 
+#: Columns that a name keeps.
+_LEAST = 12
+
+
 def make_table(*heads: str) -> Table:
     """A table without a frame; a head that begins with ``>`` stands at the right."""
     from rich.box import SIMPLE_HEAD
@@ -151,6 +173,65 @@ def make_table(*heads: str) -> Table:
         right = head.startswith(">")
         table.add_column(head.removeprefix(">"), justify="right" if right else "left", no_wrap=True)
     return table
+
+
+class Figures:
+    """A table of which no figure is ever cut.
+
+    Where room is short headings break, columns draw together, bars go, and names are shortened.
+
+    Args:
+      heads: a figure's begins with ``>``, a bar's with ``=``, a name's with neither.
+    """
+
+    def __init__(self, *heads: str):
+        self.caption = ""
+        self._heads = heads
+        self._rows: list[list[Text]] = []
+
+    def add_row(self, *cells: str | Text) -> None:
+        from rich.text import Text
+
+        row = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
+        self._rows.append(row + [Text()] * (len(self._heads) - len(row)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown, widths, gap = self._fitted(options.max_width)
+        table = make_table(*(self._heads[k].removeprefix("=") for k in shown))
+        table.padding = (0, gap // 2)
+        table.caption = self.caption or None
+        for k, column in zip(shown, table.columns, strict=True):
+            column.width, column.no_wrap = widths[k], self._heads[k][:1] not in (">", "=")
+        for row in self._rows:
+            table.add_row(*(row[k] for k in shown))
+        yield table
+
+    def _fitted(self, columns: int) -> tuple[list[int], dict[int, int], int]:
+        """Which columns are shown, how wide each is, and what is between them."""
+        for gap, barred, whole in ((3, True, True), (1, True, True), (1, False, True), (1, False, False)):
+            shown = [k for k, head in enumerate(self._heads) if barred or head[:1] != "="]
+            widths = {k: self._width(k, whole) for k in shown}
+            spare = columns - gap * (len(shown) - 1) - sum(widths.values())
+            for k in shown:  # headings break only where they must
+                more = max(0, len(self._head(k)) - widths[k])
+                if spare >= more:
+                    widths[k] += more
+                    spare -= more
+            names = [k for k in shown if self._heads[k][:1] not in (">", "=")]
+            if -spare <= sum(max(0, widths[k] - _LEAST) for k in names):
+                break
+        for _ in range(min(-spare, sum(widths[k] - 1 for k in names))):
+            widths[max(names, key=widths.__getitem__)] -= 1
+        return shown, widths, gap
+
+    def _head(self, k: int) -> str:
+        return self._heads[k].lstrip(">=")
+
+    def _width(self, k: int, whole: bool) -> int:
+        """Of the widest cell, and where words of headings stay ``whole`` of the longest; no name's heading breaks."""
+        head = self._head(k)
+        words = map(len, head.split() if head != self._heads[k] else [head]) if whole else ()
+        return max([3, *(row[k].cell_len for row in self._rows), *words])
 
 
 def name_cell(text: str, columns: int = 24) -> Text:

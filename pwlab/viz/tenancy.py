@@ -131,6 +131,8 @@ def _devices(use: MemoryUse, islands: Mapping[IslandId, str]) -> Table:
         if len(shown) < len(keys):
             left = sum(len(same[key]) for key in keys) - sum(len(same[key]) for key in shown)
             table.add_row("", dim(f"and {count_text(left, 'device')} that hold less"), "", "", "", "", "")
+    if use.host_bytes:
+        table.add_row("host memory", dim("what is suspended"), "", "", bytes_text(use.host_bytes), dim("–"), "")
     return table
 
 
@@ -144,7 +146,7 @@ def _holders(use: MemoryUse, most: int) -> Table:
         readers = count_text(holder.readers, "reader") if holder.readers else ""
         table.add_row(
             bytes_text(holder.bytes),
-            ranges_text(holder.devices, 2),
+            "host memory" if holder.away else ranges_text(holder.devices, 2),
             name_cell(holder.name, 20),
             name_cell(holder.program_name, 16),
             name_cell(holder.client, 12),

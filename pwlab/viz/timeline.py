@@ -12,17 +12,17 @@ that did the same share a row.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..events import Link, NodeState
+from ..events import Link, NodeKind, NodeState
 from ..ids import DeviceId, IslandId, NodeId, ProgramId
 from ..observe import RunModel, Span, SpanKind, Totals, lanes, spans_of, totals_of, union_seconds
 from ..units import bytes_text
 from .axis import Axis, axis_of
 from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
+from .palette import Colours
 
 #: An island with more devices shows one row for those that did the same.
 MOST_DEVICES = 16
@@ -133,14 +133,14 @@ def timeline(
       colour: whether boxes are coloured by computation or by client.
       title: above the picture; the program's name, or how many there are, if not given.
       axis: of times from the first moment that is drawn; made to fit, long pauses cut, if not given.
-      colours: names that have a colour already; see :func:`colours_of`.
+      colours: names that have a colour already; see :class:`~pwlab.viz.palette.Colours`.
     """
     chosen = None if programs is None else {ProgramId(programs)} if isinstance(programs, int) else set(programs)
     spans = drawn_spans(model, chosen)
     devices = [device for island in model.islands.values() for device in island.devices]
     totals = totals_of(spans, devices)
     if colours is None:
-        colours = colours_of(spans, colour)
+        colours = Colours(named(model, chosen, colour)).of
     rows: list[Row] = []
     bands: list[Band] = []
     boxes: list[Box] = []
@@ -188,20 +188,18 @@ def drawn_spans(model: RunModel, programs: Collection[ProgramId] | None = None) 
     return [replace(span, start=span.start - start, end=span.end - start) for span in spans]
 
 
-def colours_of(spans: Sequence[Span], colour: Colour = "computation", size: int = 24) -> dict[str, int]:
-    """A colour for each name, from its text alone where that is free, so that a name keeps it from view to view."""
-    found: dict[str, int] = {}
-    used: set[int] = set()
-    for span in spans:
-        name = _named(span, colour)
-        if name is None or name in found:
-            continue
-        index = zlib.crc32(name.encode("utf-8", "replace")) % 8
-        # The eight plain colours first, then the patterned ones; when all are taken they are shared.
-        free = next((i for i in (index, *range(size)) if i not in used), index)
-        found[name] = free
-        used.add(free)
-    return found
+def named(
+    model: RunModel, programs: Collection[ProgramId] | None = None, colour: Colour = "computation"
+) -> Iterable[str]:
+    """Names that have a colour, in the order in which they were recorded, as the live timeline gives colours."""
+    if colour == "client":
+        return (p.client for p in model.programs.values() if programs is None or p.id in programs)
+    nodes = model.nodes.values()
+    return (
+        node.spec.name
+        for node in nodes
+        if node.spec.kind is not NodeKind.TRANSFER and (programs is None or node.program in programs)
+    )
 
 
 def totals_text(totals: Totals) -> list[str]:

@@ -1,48 +1,19 @@
-"""Colours and patterns of the timeline: light, dark, and without colour.
+"""The style sheet and the patterns of the timeline: light, dark, and without colour.
 
-Eight hues, none of them red, which means failure; then the same hues striped, then dotted.  What is no computation
-(waits, compilation, transfers) has its own pattern, so a picture in grey still tells them apart.
+What is no computation (waits, compilation, transfers) has its own pattern, so a picture in grey still tells them apart.
 """
 
 from __future__ import annotations
 
 from functools import cache, partial
 
+from ..events import Link
+from .palette import BOX_MARKS, DARK, HUES, LIGHT, Mark, Palette
 from .svg_style import for_both_themes
 
-#: Fill, outline and text of each hue: blue, green, amber, violet, teal, rose, lime, brown.
-_LIGHT = (
-    ("#cfe2ff", "#2563c4"),
-    ("#c9ecd3", "#1f8a4c"),
-    ("#ffe3ae", "#b06f00"),
-    ("#e4d6fb", "#7a45c9"),
-    ("#c0ebee", "#0b7f8a"),
-    ("#fbd3e6", "#b83a7d"),
-    ("#e3edb4", "#6f8311"),
-    ("#ecd9cb", "#93572d"),
-)
-_DARK = (
-    ("#1d3b6b", "#78aefc"),
-    ("#1b4a2f", "#5ecb89"),
-    ("#553d0c", "#ecb64c"),
-    ("#40296b", "#b894f5"),
-    ("#124950", "#4fc8d4"),
-    ("#5b2342", "#f08abf"),
-    ("#434d12", "#bdd153"),
-    ("#50331f", "#d69d74"),
-)
-#: Colours of the palette; beyond eight with stripes, beyond sixteen with dots.
-COLOURS = 24
-
-#: Paper and rim, band and rim, rule between rows, text, muted, wait, compile, program, other, failed, ICI, DCN, PCIe.
-_LIGHT_PAPER = (
-    *("#ffffff", "#d9dee5", "#f5f7fa", "#e3e8ef", "#e6eaf0", "#1c2430", "#5f6978"),
-    *("#8a5a00", "#6b7686", "#9aa5b4", "#8d97a5", "#c92a2a", "#0b7fab", "#c2570c", "#7a6a00"),
-)
-_DARK_PAPER = (
-    *("#14171d", "#2d333d", "#191d24", "#272d37", "#262c36", "#e6eaf0", "#a0aab8"),
-    *("#e3b341", "#9aa4b2", "#5f6b7b", "#7b8695", "#ff8078", "#4cc3ee", "#ff9d57", "#d6c14a"),
-)
+#: Rim of the paper, band and rim, rule between rows, text, muted, program, other.
+_LIGHT_PAPER = (*("#d9dee5", "#f5f7fa", "#e3e8ef", "#e6eaf0", "#1c2430", "#5f6978"), *("#9aa5b4", "#8d97a5"))
+_DARK_PAPER = (*("#2d333d", "#191d24", "#272d37", "#262c36", "#e6eaf0", "#a0aab8"), *("#5f6b7b", "#7b8695"))
 
 _SHAPE = """
 .pw-time text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:11px}
@@ -56,9 +27,10 @@ stroke-linejoin:round}.pw-time .num{font-variant-numeric:tabular-nums}
 """.replace("\n", "")
 
 
-def _rules(hues: tuple[tuple[str, str], ...], paper: tuple[str, ...], host: str = "") -> str:
+def _rules(palette: Palette, paper: tuple[str, ...], host: str = "") -> str:
     at = f"{host} .pw-time " if host else ".pw-time "
-    bg, rim, band, band_rim, rule, text, muted, wait, comp, prog, other, bad, ici, dcn, pcie = paper
+    rim, band, band_rim, rule, text, muted, prog, other = paper
+    hues, bg, wait, comp, bad = palette.hues, palette.paper, palette.wait, palette.compile, palette.failed
     rules = [
         f".bg{{fill:{bg};stroke:{rim}}}",
         f".band{{fill:{band};stroke:{band_rim}}}",
@@ -82,47 +54,43 @@ def _rules(hues: tuple[tuple[str, str], ...], paper: tuple[str, ...], host: str 
         f".bar{{fill:{hues[1][1]}}}",
         f".paper{{fill:{bg}}}",
     ]
-    for name, colour in (("ici", ici), ("dcn", dcn), ("pcie", pcie), ("move", other)):
+    for name, colour in [*((link.value.lower(), palette.links[link]) for link in Link), ("move", palette.move)]:
         rules += [
             f".{name}{{stroke:{colour}}}",
             f".k-{name} rect{{stroke:{colour}}}",
             f".m-{name}{{stroke:{colour}}}",
             f".h-{name}{{fill:{colour}}}",
         ]
-    for i, (fill, line) in enumerate(hues):
-        rules += [f".c{i} rect{{fill:{fill};stroke:{line}}}", f".m{i}{{stroke:{line};fill:{line}}}"]
+    for i, tone in enumerate(hues):
+        rules += [f".c{i} rect{{fill:{tone.fill};stroke:{tone.line}}}", f".m{i}{{stroke:{tone.line};fill:{tone.line}}}"]
     return "".join(at + one.replace("X", at) for one in rules)
 
 
 @cache
 def style() -> str:
     """The style sheet; every rule is bound to ``.pw-time``."""
-    light, dark = partial(_rules, _LIGHT, _LIGHT_PAPER), partial(_rules, _DARK, _DARK_PAPER)
+    light, dark = partial(_rules, LIGHT, _LIGHT_PAPER), partial(_rules, DARK, _DARK_PAPER)
     return _SHAPE + for_both_themes(light, dark)
 
 
 def patterns(prefix: str) -> str:
     """Patterns and heads of arrows, with ids that begin with ``prefix``."""
 
-    def pattern(name: str, size: int, body: str) -> str:
+    def pattern(name: str, kind: str, mark: Mark) -> str:
+        drawn = f'stroke-width="{mark.stroke:g}"' if mark.stroke else 'stroke="none"'
         return (
-            f'<pattern id="{prefix}{name}" width="{size}" height="{size}" patternUnits="userSpaceOnUse">'
-            f"{body}</pattern>"
+            f'<pattern id="{prefix}{name}" width="{mark.size}" height="{mark.size}" patternUnits="userSpaceOnUse">'
+            f'<path class="{kind}" {drawn} opacity="{mark.opacity:g}" d="{mark.path}"/></pattern>'
         )
 
-    parts = [
-        pattern("wait", 6, '<path class="m-wait" stroke-width="1.4" opacity=".5" d="M-1 1L1 -1M0 6L6 0M5 7L7 5"/>'),
-        pattern("compile", 6, '<circle class="m-compile" opacity=".6" cx="3" cy="3" r="1.1"/>'),
-        pattern("failed", 8, '<path class="m-failed" stroke-width="1.1" d="M0 0L8 8M8 0L0 8"/>'),
-    ]
+    parts = [pattern(name, f"m-{name}", BOX_MARKS[name]) for name in ("wait", "compile", "failed")]
     for link in ("ici", "dcn", "pcie", "move"):
-        parts.append(pattern(link, 4, f'<path class="m-{link}" stroke-width="1.4" d="M1 0V4"/>'))
+        parts.append(pattern(link, f"m-{link}", BOX_MARKS["move"]))
         parts.append(
             f'<marker id="{prefix}h{link}" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" '
             f'markerUnits="userSpaceOnUse" orient="auto"><path class="h-{link}" d="M0 0.8L7 4L0 7.2Z"/></marker>'
         )
-    for i in range(8):
-        stripes = f'<path class="m{i}" stroke-width="1" opacity=".55" d="M-1 1L1 -1M0 6L6 0M5 7L7 5"/>'
-        parts.append(pattern(f"c{i + 8}", 6, stripes))
-        parts.append(pattern(f"c{i + 16}", 5, f'<circle class="m{i}" stroke="none" opacity=".6" cx="2" cy="2" r="1"/>'))
+    for i in range(HUES):
+        parts.append(pattern(f"c{i + HUES}", f"m{i}", BOX_MARKS["stripes"]))
+        parts.append(pattern(f"c{i + 2 * HUES}", f"m{i}", BOX_MARKS["dots"]))
     return "".join(parts)

@@ -11,13 +11,17 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..observe import RunModel, RunStats
 from .format import escape
 from .graph import GraphPicture
 from .svg import describe, svg
+from .tables import render
 from .text import graph_text
 from .timeline import TimelinePicture
 from .timeline_svg import describe_timeline, timeline_svg
 from .timeline_text import timeline_text
+from .usage import Subject, usage_tables, usage_words
+from .usage_svg import usage_svg
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,11 +41,7 @@ class StaticView:
     @property
     def html(self) -> str:
         """The picture in a box that scrolls where it is large."""
-        uri = "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
-        return (
-            '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
-            f'<img style="max-width:none" alt="{escape(self.words)}" src="{uri}"></div>'
-        )
+        return image(self.svg, self.words)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes ``.svg``, ``.html`` or ``.txt``, by the name of the file.
@@ -64,6 +64,22 @@ class StaticView:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def image(svg: str, words: str) -> str:
+    """An SVG as an image, where sanitisers leave it alone, in a box that scrolls where it is large."""
+    uri = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    return (
+        '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
+        f'<img style="max-width:none" alt="{escape(words)}" src="{uri}"></div>'
+    )
+
+
+def usage_view(stats: RunStats, model: RunModel, subject: Subject, columns: int = 110) -> StaticView:
+    """Utilisation, memory or clients."""
+    view = stats.usage.view()
+    text = render(usage_tables(view, model, subject, model.now), columns)
+    return StaticView(usage_svg(view, model, subject), text, usage_words(view, subject))
 
 
 def graph_view(picture: GraphPicture, small: GraphPicture | None = None) -> StaticView:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import random
+import re
 import shutil
 import subprocess
+from types import ModuleType
 
 import pytest
 
-from pwlab.viz.dashboard import widget
+from pwlab.viz.dashboard import encode, replayed, widget
 from pwlab.viz.layout import Item, place
 
 from .runs import JS, NODE, needs_node
 
-ESBUILD = JS / "node_modules" / "esbuild"
+TOOLS = [JS / "node_modules" / name for name in ("esbuild", "typescript")]
+STATIC = JS.parent / "dashboard" / "static"
 
 
 def graph(seed: int, count: int) -> tuple[list[Item], list[tuple[int, int]], list[float], list[int]]:
@@ -58,18 +63,39 @@ def test_its_own_tests() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_bundle_is_small_and_fetches_nothing() -> None:
-    assert len((widget._JS + widget._STYLE).encode()) < 100_000
-    for word in ("http://", "https://", "import(", "innerHTML", "eval("):
-        assert word not in widget._JS
+@pytest.mark.parametrize("bundle", [widget, replayed], ids=["dashboard", "replay"])
+def test_a_bundle_is_small_and_fetches_nothing(bundle: ModuleType) -> None:
+    assert len((bundle.JAVASCRIPT + bundle.STYLE).encode()) < 100_000
+    for word in ("https://", "import(", "innerHTML", "eval("):
+        assert word not in bundle.JAVASCRIPT
+    # The one address is a name: that of SVG, in a picture made here.
+    assert re.findall("http://[^\"']*", bundle.JAVASCRIPT) == ["http://www.w3.org/2000/svg"]
+
+
+def test_a_bundle_holds_what_it_needs_alone() -> None:
+    """A page of a session has no player, and a replay nobody to call."""
+    assert "moment of the run" in replayed.JAVASCRIPT and "moment of the run" not in widget.JAVASCRIPT
+    assert "pagehide" in widget.JAVASCRIPT and "pagehide" not in replayed.JAVASCRIPT
+
+
+def test_the_names_on_the_wire_are_those_that_python_writes() -> None:
+    """They alone keep their names in the bundle."""
+    declared = set(re.findall(r"\w+", (JS / "src" / "wire.d.ts").read_text(encoding="utf-8")))
+    spoken = {name for name, trait in widget.Views.class_traits(sync=True).items() if not name.startswith("_")}
+    for call in ast.walk(ast.parse(inspect.getsource(encode))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "table":
+            spoken |= {word.arg for word in call.keywords if word.arg}
+            spoken |= {word.value for word in ast.walk(call.args[0]) if isinstance(word, ast.Constant)}
+    assert {"scratch", "programs_ended", "snapshot"} < spoken
+    assert spoken - declared - {"_buffers", "comm", "layout", "tabbable", "tooltip"} == set()
 
 
 @pytest.mark.skipif(
-    not ESBUILD.exists() or shutil.which("npm") is None,
+    not all(tool.exists() for tool in TOOLS) or shutil.which("npm") is None,
     reason="!!! NOT TESTED: whether the bundle is up to date; run `npm ci` in pwlab/viz/js",
 )
 def test_the_bundle_is_built_from_the_sources() -> None:
-    kept = {path: path.read_bytes() for path in widget._STATIC.iterdir()}
+    kept = {path: path.read_bytes() for path in STATIC.iterdir()}
     try:
         subprocess.run(["npm", "run", "build", "--silent"], cwd=JS, check=True, timeout=60)
         for path, was in kept.items():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +92,17 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     assert it.page.is_visible(".pw-details h4")
     it.page.keyboard.press("Escape")
     assert not it.page.is_visible(".pw-details")
+
+    # Looking back stops following; End goes back to the present.
+    it.page.keyboard.press("f")
+    it.page.wait_for_selector(".pw-back", state="hidden")
+    for key in "wwwwwwww":
+        it.page.keyboard.press(key)
+    it.page.keyboard.press("Home")
+    it.page.wait_for_selector(".pw-back", state="visible")
+    it.page.keyboard.press("End")
+    it.page.wait_for_selector(".pw-back", state="hidden")
+    it.page.keyboard.press("f")
     it.page.keyboard.press("?")
     assert it.page.is_visible(".pw-help")
     it.page.keyboard.press("Escape")
@@ -165,3 +178,41 @@ def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None
     assert widths and all(width > 100 for width in widths)
     (ROOT / "build" / "dashboard").mkdir(parents=True, exist_ok=True)
     offline.screenshot(path=ROOT / "build" / "dashboard" / "nbconvert.png")
+
+
+def play(page: Any) -> None:
+    """Plays a replay to its end by keyboard, and looks at its beginning."""
+    page.wait_for_selector(".pw-player")
+    page.focus(".pw-canvas")
+    page.keyboard.press("Home")
+    page.locator(".pw-status", has_text=re.compile(r"^0 nodes done")).wait_for()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert (page.text_content(".pw-clock") or "").startswith("0 ms / ")
+    for _ in range(12):
+        page.keyboard.press(">")
+    assert page.input_value(".pw-player select") == "100"
+    page.keyboard.press(" ")
+    page.wait_for_selector(".pw-play[title^=play]")
+    at, whole = (page.text_content(".pw-clock") or "").split(" / ")
+    assert at == whole
+    assert int((page.text_content(".pw-status") or "0").split()[0]) > 0
+
+
+def test_a_replay_plays_without_a_kernel_and_a_report_without_a_server(it: Lab) -> None:
+    show = "work()\npw.save('run.jsonl')\npw.report('run.html')\npw.shutdown()"
+    it.notebook("replay.ipynb", START, show, "pw.replay('run.jsonl')")
+    it.run_all()
+    it.page.wait_for_selector(".pw-player")
+    it.idle()
+    it.page.evaluate("jupyterapp.serviceManager.sessions.shutdownAll()")
+    play(it.page)
+    it.shot("replay")
+    report = it.page.context.browser.new_context(offline=True, color_scheme="dark").new_page()
+    problems: list[str] = []
+    report.on("console", lambda message: problems.append(message.text))
+    report.on("pageerror", lambda error: problems.append(str(error)))
+    report.goto((it.folder / "run.html").as_uri())
+    play(report)
+    assert not report.is_visible("details.still svg") and problems == []
+    report.screenshot(path=ROOT / "build" / "dashboard" / "report.png")

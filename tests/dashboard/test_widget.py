@@ -9,6 +9,7 @@ import pytest
 import pwlab as pw
 from pwlab.errors import UnknownName
 from pwlab.viz.dashboard import Dashboard
+from pwlab.viz.dashboard.words import WORDS
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -62,7 +63,7 @@ def test_settling_puts_a_snapshot_into_the_state(session: pw.Session) -> None:
 
 def test_a_single_view(session: pw.Session) -> None:
     dashboard = Dashboard(session, tab="memory", explain=True)
-    assert (dashboard.widget.tab, dashboard.widget.single, dashboard.widget.explain) == ("memory", True, True)
+    assert (dashboard.widget.tab, dashboard.widget.single, dashboard.widget.words) == ("memory", True, WORDS)
     dashboard.close()
 
 

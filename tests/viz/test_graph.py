@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from pwlab.events import Link, NodeAdded, NodeKind, NodeSpec, NodeState, OutputSpec
 from pwlab.ids import BufferId, IslandId, NodeId, ProgramId, SliceId, Source
 from pwlab.observe import RunModel, model_of
-from pwlab.viz import GraphPicture, picture
+from pwlab.viz import GraphPicture, picture, svg
 from pwlab.viz.layout import Item, place
 
 from . import runs
@@ -175,3 +177,36 @@ def test_a_long_edge_runs_beside_the_nodes_that_it_passes() -> None:
     for x, y in inner:
         for left, top in placed.at[1:4]:
             assert not (left <= x <= left + 100 and top <= y <= top + 40)
+
+
+def test_nodes_are_grouped_by_what_is_asked_for() -> None:
+    model = model_of(runs.run())
+    by_slice, by_client = picture(model, by="slice"), picture(model, by="client")
+    check(by_slice)
+    assert by_slice.note == "15 nodes shown as 3 groups, by slice"
+    assert [(n.label, n.slice, n.count) for n in by_slice.nodes] == [
+        ("all of the slice", runs.A, 8),
+        ("all of the slice", runs.B, 3),
+        ("all of the slice", runs.C, 4),
+    ]
+    assert by_client.note == "15 nodes shown as 3 groups, by client and slice"
+    assert {n.label for n in by_client.nodes} == {p.client for p in model.programs.values()}
+    assert picture(model, by="cell").note == "15 nodes shown as 5 groups, by cell and slice"
+
+
+def test_an_edge_says_what_flows() -> None:
+    model = RunModel()
+    wide = (OutputSpec(BufferId(1), 4096, None, "f32[8,128]"), OutputSpec(BufferId(9), 8, None, "i32[2]"))
+    model.add(NodeAdded(0.0, runs.P, replace(runs.node(1, "f", runs.A), outputs=wide)))
+    model.add(NodeAdded(0.0, runs.P, runs.node(2, "g", runs.A, (1,))))
+    model.add(NodeAdded(0.0, runs.P, runs.node(3, "h", runs.A, (1, 9))))
+    assert [(e.shape, e.bytes) for e in picture(model).edges] == [("f32[8,128]", 4096), ("2 values", 4104)]
+    # Edges that carry different values are named where they arrive.
+    assert re.findall(r'class="by"[^>]*>([^<]*)<', svg(picture(model))) == ["f32[8,128] 4.0 KB", "2 values 4.0 KB"]
+
+
+def test_parallel_nodes_make_a_block_and_not_a_line() -> None:
+    placed = place([Item(0, 140.0, 46.0)] * 60, [], [100.0], [0])
+    assert placed.width < 1_800 and len({y for _, y in placed.at}) == 6
+    with_readers = place([Item(0, 140.0, 46.0)] * 60, [(i, i + 30) for i in range(30)], [100.0], [0])
+    assert all(with_readers.at[i][1] < with_readers.at[i + 30][1] for i in range(30))

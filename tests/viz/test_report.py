@@ -109,3 +109,15 @@ def test_too_many_facts_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -
     page = Page(report(Run(tuple(runs.run()))))
     assert "facts are too many for a page; pw.save('run.jsonl') keeps them" in page.text
     assert [body for attrs, body in page.scripts if attrs.get("id") == "run"] == ["[]"]
+
+
+def test_it_plays_and_the_browser_may_run_both_of_its_scripts() -> None:
+    text = report(Run(tuple(runs.run())))
+    page = Page(text)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    scripts = [body for attrs, body in page.scripts if attrs.get("type") in (None, "module")]
+    assert len(scripts) == 2 and policy
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy[1]
+    assert [attrs for attrs, _ in page.scripts if attrs.get("id") == "pwlab-packed"]
+    assert 'id="pwlab-replay" hidden' in text, "without JavaScript there is no empty frame"

@@ -23,11 +23,16 @@ import numpy as np
 
 from ...events import (
     BuffersFreed,
+    BuffersOffloaded,
+    BuffersRestored,
+    ClientGone,
+    ClientKnown,
     Fact,
     IslandKnown,
     Link,
     NodeAdded,
     NodeEnded,
+    NodeHeld,
     NodeKind,
     NodeMoved,
     NodeState,
@@ -47,6 +52,8 @@ LONGEST = 2_000
 STATE = {state: i for i, state in enumerate(NodeState)}
 KIND = {kind: i for i, kind in enumerate(NodeKind)}
 LINK: dict[Link | None, int] = {None: 0} | {link: i for i, link in enumerate(Link, 1)}
+
+_Buffers = BuffersFreed | BuffersOffloaded | BuffersRestored
 
 Numbered = list[tuple[int, Any]]
 
@@ -155,6 +162,29 @@ class Encoder:
             name=_u4(s(f.island.name) for f in facts),
             chip=_u4(s(f.island.chip) for f in facts),
             devices=_u4(self._devices(f.island.devices) for f in facts),
+            chips=_u4(self._devices(f.island.chips) for f in facts),
+            capacity=_f8(-1 if f.island.hbm_bytes is None else f.island.hbm_bytes for f in facts),
+        )
+
+    def _clients(self, out: _Writer, no: Any, facts: list[ClientKnown]) -> None:
+        out.table(
+            "clients",
+            len(facts),
+            no=no,
+            time=out.times([f.time for f in facts]),
+            name=_u4(self.strings(f.client) for f in facts),
+            share=_f8(f.share for f in facts),
+            priority=_f8(f.priority for f in facts),
+            most=_f8(-1 if f.max_bytes is None else f.max_bytes for f in facts),
+        )
+
+    def _gone(self, out: _Writer, no: Any, facts: list[ClientGone]) -> None:
+        out.table(
+            "gone",
+            len(facts),
+            no=no,
+            time=out.times([f.time for f in facts]),
+            name=_u4(self.strings(f.client) for f in facts),
         )
 
     def _slices(self, out: _Writer, no: Any, facts: list[SliceMapped]) -> None:
@@ -163,6 +193,7 @@ class Encoder:
             len(facts),
             no=no,
             id=_u4(f.slice for f in facts),
+            time=out.times([f.time for f in facts]),
             name=_u4(self.strings(f.name) for f in facts),
             island=_u4(f.island + 1 for f in facts),
             devices=_u4(self._devices(f.devices) for f in facts),
@@ -216,6 +247,7 @@ class Encoder:
             kind=_u1(KIND[n.kind] for n in specs),
             slice=_u4(n.slice for n in specs),
             parts=_u4(n.parts for n in specs),
+            spread=_u1(n.spread for n in specs),
             link=_u1(LINK[n.link] for n in specs),
             moved=_f8(n.bytes_in for n in specs),
             inputs=_u4(len(n.inputs) for n in specs),
@@ -226,7 +258,14 @@ class Encoder:
         inputs = _u4(b for n in specs for b in n.inputs)
         out.table("inputs", len(inputs), buffer=inputs)
         outputs = [o for n in specs for o in n.outputs]
-        out.table("outputs", len(outputs), buffer=_u4(o.buffer for o in outputs), bytes=_f8(o.bytes for o in outputs))
+        out.table(
+            "outputs",
+            len(outputs),
+            buffer=_u4(o.buffer for o in outputs),
+            bytes=_f8(o.bytes for o in outputs),
+            each=_f8(-1 if o.per_device is None else o.per_device for o in outputs),
+            shape=_u4(s(o.shape) for o in outputs),
+        )
         after = _u4(b for n in specs for b in n.after)
         out.table("after", len(after), node=after)
 
@@ -241,6 +280,21 @@ class Encoder:
             island=_u4(0 if f.island is None else f.island + 1 for f in facts),
             devices=_u4(self._devices(f.devices) for f in facts),
             seconds=np.fromiter((f.seconds for f in facts), np.float32),
+            scratch=_f8(f.scratch for f in facts),
+            written=_u4(len(f.written) for f in facts),
+        )
+        written = _f8(share for f in facts for share in f.written)
+        out.table("written", len(written), bytes=written)
+
+    def _holds(self, out: _Writer, no: Any, facts: list[NodeHeld]) -> None:
+        out.table(
+            "holds",
+            len(facts),
+            no=no,
+            id=_u4(f.node for f in facts),
+            time=out.times([f.time for f in facts]),
+            account=_u4(self.strings(f.account) for f in facts),
+            bytes=_f8(f.bytes for f in facts),
         )
 
     def _ends(self, out: _Writer, no: Any, facts: list[NodeEnded]) -> None:
@@ -262,15 +316,24 @@ class Encoder:
         )
 
     def _freed(self, out: _Writer, no: Any, facts: list[BuffersFreed]) -> None:
+        self._lists(out, "freed", no, facts)
+
+    def _offloaded(self, out: _Writer, no: Any, facts: list[BuffersOffloaded]) -> None:
+        self._lists(out, "offloaded", no, facts)
+
+    def _restored(self, out: _Writer, no: Any, facts: list[BuffersRestored]) -> None:
+        self._lists(out, "restored", no, facts)
+
+    def _lists(self, out: _Writer, name: str, no: Any, facts: Sequence[_Buffers]) -> None:
         out.table(
-            "freed",
+            name,
             len(facts),
             no=no,
             time=out.times([f.time for f in facts]),
             buffers=_u4(len(f.buffers) for f in facts),
         )
         buffers = _u4(b for f in facts for b in f.buffers)
-        out.table("freed_buffers", len(buffers), buffer=buffers)
+        out.table(f"{name}_buffers", len(buffers), buffer=buffers)
 
     def _waits(self, out: _Writer, no: Any, facts: list[Waited]) -> None:
         out.table(
@@ -298,12 +361,17 @@ class Encoder:
         SliceMapped: _slices,
         SliceUnmapped: _unmapped,
         SliceRefused: _refused,
+        ClientKnown: _clients,
+        ClientGone: _gone,
         ProgramOpened: _programs,
         ProgramEnded: _programs_ended,
         NodeAdded: _nodes,
         NodeMoved: _moves,
+        NodeHeld: _holds,
         NodeEnded: _ends,
         BuffersFreed: _freed,
+        BuffersOffloaded: _offloaded,
+        BuffersRestored: _restored,
         Waited: _waits,
         Noted: _notes,
     }

@@ -15,7 +15,6 @@ after each cell and while it waits.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -72,25 +71,20 @@ class Feed:
     Args:
       ring: where the facts are.
       threaded: whether to start the pump; tests call :meth:`tick` themselves.
-      ask: gives the share that each client asked for, which no fact tells; may take a moment.
     """
 
-    def __init__(self, ring: FactRing, threaded: bool = True, ask: Callable[[], dict[str, float]] | None = None):
+    def __init__(self, ring: FactRing, threaded: bool = True):
         self.history = History(ring)
         self._ring = ring
         self._seats: list[_Seat] = []
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
-        self._ask = ask
-        self._asked_at = 0.0
-        #: Share that each client asked for.
-        self.shares: dict[str, float] = {}
         #: Programs that run; changed by whoever appends facts.
         self._open: set[int] = set()
         self._unsettled = False
         self._settled_at = self._settle_cost = 0.0
-        self._asked = False
+        self._asked = self._due = False
         self._sent_at = 0.0
         self.cells = Cells(self._after_cell)
         self._stops = [
@@ -183,23 +177,21 @@ class Feed:
             self._wake.wait(PERIOD if busy else GLANCE)
             self._wake.clear()
             now = clock()
-            busy = self.tick(now)
-            if busy and self._open and now - self._asked_at >= BEAT:
-                self._asked_at = now
-                self._learn()
+            busy = self._turn(now)
 
-    def _learn(self) -> None:
-        """Asks for what no fact tells, without the lock: the answer may be late or, at the end, never come."""
-        if self._ask is not None:
-            with contextlib.suppress(Exception):
-                self.shares = self._ask()
+    def _turn(self, now: float) -> bool:
+        """One turn on the pump's own thread; in Colab the main thread takes it, once it is free."""
+        if not in_colab():
+            return self.tick(now)
+        self._due = self._due or self.cells.soon(self.pulse)
+        return bool(self._open)
 
     def tick(self, now: float) -> bool:
         """One turn of the pump; whether anybody looks."""
         with self._lock:
             idle = self.cells.idle(now)
             looking = [seat for seat in self._seats if seat.viewer.presence.anyone(now, idle)]
-            if looking or self._ring.last - self.history.read >= self._ring.keep // 4:
+            if looking or self._ring.last - self.history.read >= self._ring.recent // 4:
                 self.history.catch_up()
             for seat in looking:
                 self._send(seat, now)
@@ -224,7 +216,6 @@ class Feed:
             "lost": history.lost,
             "running": bool(self._open),
             "closed": self._closed,
-            "shares": self.shares,
         }
         seat.viewer.send_batch(content, [chunk.data for chunk in chunks])
         seat.viewer.presence.sent(now)
@@ -260,13 +251,18 @@ class Feed:
         self._settle_cost = self._settled_at - began
 
     def pulse(self) -> None:
-        """One turn of the pump on the main thread, while that waits."""
+        """One turn of the pump on the main thread, while that waits or has nothing to do."""
         if threading.current_thread() is threading.main_thread():
+            self._due = False
             self.tick(clock())
 
     def _after_cell(self) -> None:
         now = clock()
-        if in_colab() or now - self._sent_at >= PERIOD:
+        if in_colab():
+            for seat in list(self._seats):
+                seat.sent = float("-inf")  # it is not known when the main thread sends again
+            self.tick(now)
+        elif now - self._sent_at >= PERIOD:
             self.tick(now)
         # The kernel may be gone a moment later, as in nbconvert; so this is also done while programs run.
         if self._unsettled and self._may_settle(now):
@@ -276,19 +272,11 @@ class Feed:
 _feeds: WeakKeyDictionary[Any, Feed] = WeakKeyDictionary()
 
 
-def _shares_of(source: Any) -> Callable[[], dict[str, float]] | None:
-    """How to ask a session for its clients' shares; None of what has none, such as a replay."""
-    driver = getattr(source, "driver", None)
-    if driver is None or not hasattr(driver, "look"):
-        return None
-    return lambda: driver.look(lambda control: {client.name: client.share for client in control.clients()}, timeout=1.0)
-
-
 def feed_of(source: Source) -> Feed:
     """The feed of a session; one for all its dashboards, made for the first."""
     feed = _feeds.get(source)
     if feed is None or feed._closed:
-        feed = _feeds[source] = Feed(source.ring, ask=_shares_of(source))
+        feed = _feeds[source] = Feed(source.ring)
         at_close: Callable[[Callable[[], None]], None] | None = getattr(source, "at_close", None)
         if at_close is not None:
             at_close(feed.close)

@@ -1,19 +1,19 @@
 """What a run said so far, encoded, for views that come late or come back.
 
-The ring forgets after some 40,000 launches; a page that is loaded again wants
-the whole run.  Kept as columns a launch costs about 150 bytes, so a million
-facts take 30 MB.  Facts get numbers of this history's own, from 1 on without
-gaps; a view names the last one it has, and gets what came after it.
+The ring gives up old detail; a page that is loaded again wants the whole run.
+Kept as columns a launch costs about 150 bytes, so a million facts take 30 MB.
+Facts get numbers of this history's own, from 1 on without gaps; a view names
+the last one it has, and gets what came after it.
 
 Old facts stand in *sealed* chunks, encoded once.  The newest are kept as they
 are and encoded for whoever is behind, which at ten times a second is little.
-Above ``most`` bytes the oldest sealed chunks go, islands and slices stay, and
-``lost`` counts what went.
+Above ``most`` bytes the oldest sealed chunks go, islands, slices and clients
+stay, and ``lost`` counts what went.
 """
 
 from __future__ import annotations
 
-from ...events import Fact, IslandKnown, SliceMapped, SliceUnmapped
+from ...events import ClientKnown, Fact, IslandKnown, SliceMapped, SliceUnmapped
 from ...observe import FactRing
 from .encode import Chunk, Encoder
 
@@ -21,7 +21,7 @@ from .encode import Chunk, Encoder
 SEAL = 8_192
 
 #: Bytes of encoded facts that are kept.
-MOST = 160 << 20
+MOST = 64 << 20
 
 
 class History:
@@ -35,7 +35,7 @@ class History:
         self._sealed: list[Chunk] = []
         self._bytes = 0
         self._tail: list[Fact] = []
-        self._lasting: dict[tuple[type, int], Fact] = {}
+        self._lasting: dict[tuple[type, int | str], Fact] = {}
         #: Number in the ring of the last fact that was read.
         self.read = 0
         #: Number of the newest fact here.
@@ -59,6 +59,8 @@ class History:
                 self.origin = fact.time
             if isinstance(fact, IslandKnown):
                 self._lasting[IslandKnown, fact.island.id] = fact
+            elif isinstance(fact, ClientKnown):
+                self._lasting[ClientKnown, fact.client] = fact
             elif isinstance(fact, SliceMapped | SliceUnmapped):
                 self._lasting[type(fact), fact.slice] = fact
         self._tail += batch.facts
@@ -94,6 +96,6 @@ class History:
         return chunks
 
     def lasting(self, last: int) -> Chunk:
-        """Islands and slices, in the place of facts 1 to ``last``; whoever has a part of those takes it all."""
+        """What lasts, in the place of facts 1 to ``last``; whoever has a part of those takes it all."""
         chunk = self._encoder.chunk(list(self._lasting.values()), 1)
         return Chunk(1, last, chunk.header | {"to": last, "whole": True}, chunk.data)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 
-from ...runtime.clock import now
+from ...observe import Run
+from .encode import Chunk, Encoder
 from .feed import Feed
+from .history import SEAL
 
 #: Bytes of columns in a snapshot; they deflate to about a quarter.
 MOST = 3 << 20
@@ -20,19 +23,28 @@ MOST = 3 << 20
 def snapshot(feed: Feed, most: int = MOST) -> bytes:
     """The newest ``most`` bytes of a run."""
     chunks, left_out = feed.snapshot(most)
-    history = feed.history
+    return _packed(chunks, feed.history.strings, feed.history.origin or 0.0, left_out)
+
+
+def snapshot_of(run: Run) -> bytes:
+    """All of a run."""
+    encoder = Encoder()
+    chunks = [encoder.chunk(run.facts[i : i + SEAL], i + 1) for i in range(0, len(run), SEAL)]
+    return _packed(chunks, encoder.strings.all, run.start, run.missing)
+
+
+def _packed(chunks: Sequence[Chunk], strings: list[str], origin: float, left_out: int) -> bytes:
     head = {
         "kind": "facts",
         "chunks": [chunk.header | {"bytes": len(chunk.data)} for chunk in chunks],
-        "strings": history.strings,
+        "strings": strings,
         "strings_from": 0,
-        "now": now(),
-        "origin": history.origin or 0.0,
-        "last": history.last,
+        "now": origin,
+        "origin": origin,
+        "last": chunks[-1].last if chunks else 0,
         "lost": left_out,
         "running": False,
         "closed": True,
-        "shares": feed.shares,
     }
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
     return zlib.compress(b"".join((len(text).to_bytes(4, "little"), text, *(c.data for c in chunks))), 6)

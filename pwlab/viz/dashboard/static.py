@@ -11,6 +11,9 @@ from ..svg import describe, html
 from ..tables import render
 from ..timeline import timeline
 from ..timeline_svg import describe_timeline, timeline_html
+from ..usage import SUBJECTS, usage_tables, usage_words
+from ..usage_svg import usage_svg
+from ..view import image
 
 #: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
 NODES = 200
@@ -28,7 +31,7 @@ def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, st
     Args:
       recorder: what is known of the run.
       key: by which the widget finds this, to hide it.
-      tab: ``timeline`` or ``graph`` for that picture alone, another for none; None for both.
+      tab: the name of a view for its picture alone; None for those of all.
     """
     with recorder.reading() as (model, stats):
         images: list[str] = []
@@ -43,6 +46,18 @@ def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, st
             images.append(html(graph))
             words.append(describe(graph))
         text = render(summary(model, stats), 100).rstrip()
+        view = stats.usage.view()
+        for subject, title in SUBJECTS.items():
+            if not model.nodes or tab not in (None, subject):
+                continue
+            about = usage_words(view, subject)
+            picture_of = image(usage_svg(view, model, subject), about)
+            words.append(about)
+            if tab is None:
+                images.append(f"<details><summary>{title}</summary>{picture_of}</details>")
+            else:
+                images.append(picture_of)
+                text = render(usage_tables(view, model, subject, model.now), 110).rstrip()
     box = f'<div class="pwlab-static-{key}">{"".join(images)}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
     return {"text/html": box, "text/plain": "\n".join([*words, "", text]).lstrip()}
 

@@ -25,31 +25,62 @@ from .feed import Source, feed_of
 from .presence import Presence
 from .snapshot import snapshot
 from .static import static
+from .words import WORDS
 
 Tab = Literal["timeline", "graph", "utilisation", "memory", "clients"]
 
 _STATIC = Path(__file__).parent / "static"
-#: Read once: a path would make anywidget watch the file.
-_JS = (_STATIC / "dashboard.js").read_text(encoding="utf-8")
-_STYLE = (_STATIC / "dashboard.css").read_text(encoding="utf-8")
 
 #: Widgets of one dashboard that keep a static picture up to date.
 _MOST_OUTPUTS = 4
 
 
-class DashboardWidget(anywidget.AnyWidget):
-    """What is synchronised with the browser: settings, and a snapshot of the run once it has ended."""
+def bundled(name: str) -> str:
+    """A file of the bundle, read once: a path would make anywidget watch it."""
+    return (_STATIC / name).read_text(encoding="utf-8")
 
-    _esm = _JS
-    _css = _STYLE
+
+class Views(anywidget.AnyWidget):
+    """What is synchronised with the browser: settings, and a run."""
+
     tab = traitlets.Unicode("timeline").tag(sync=True)
     #: Whether the other tabs can be chosen.
     single = traitlets.Bool(False).tag(sync=True)
-    explain = traitlets.Bool(False).tag(sync=True)
+    #: What learners are told, by word; none where nothing is explained.
+    words = traitlets.Dict().tag(sync=True)
     height = traitlets.Int(520).tag(sync=True)
     #: Class of the static output is ``pwlab-static-KEY``.
     key = traitlets.Unicode("").tag(sync=True)
     snapshot = traitlets.Bytes(b"").tag(sync=True)
+
+
+JAVASCRIPT, STYLE = bundled("dashboard.js"), bundled("dashboard.css")
+
+
+class DashboardWidget(Views):
+    """Follows a session; holds a snapshot of the run once it has ended."""
+
+    _esm = JAVASCRIPT
+    _css = STYLE
+
+
+def view_of(widget: Views) -> dict[str, Any]:
+    """What a notebook shows a widget by."""
+    view = {"version_major": 2, "version_minor": 1, "model_id": widget.model_id}
+    return {"application/vnd.jupyter.widget-view+json": view}
+
+
+def checked(tab: Tab | None) -> Tab | None:
+    """The name of a tab, or None for all.
+
+    Raises:
+      UnknownName: no such tab; the nearest is suggested.
+    """
+    if tab is not None and tab not in get_args(Tab):
+        raise UnknownName(
+            f"no view is called {tab!r}{nearest(tab, list(get_args(Tab)))} There are: {', '.join(get_args(Tab))}"
+        )
+    return tab
 
 
 class Dashboard:
@@ -66,11 +97,7 @@ class Dashboard:
     """
 
     def __init__(self, source: Source, tab: Tab | None = None, *, explain: bool = False, height: int = 520):
-        if tab is not None and tab not in get_args(Tab):
-            raise UnknownName(
-                f"no view is called {tab!r}{nearest(tab, list(get_args(Tab)))} There are: {', '.join(get_args(Tab))}"
-            )
-        self._tab = tab
+        self._tab = checked(tab)
         self._explain = explain
         self._height = height
         self._key = secrets.token_hex(4)
@@ -110,8 +137,7 @@ class Dashboard:
         return static(self._recorder, self._key, self._tab)
 
     def _view(self) -> dict[str, Any]:
-        view = {"version_major": 2, "version_minor": 1, "model_id": self.widget.model_id}
-        return {"application/vnd.jupyter.widget-view+json": view}
+        return view_of(self.widget)
 
     @property
     def widget(self) -> DashboardWidget:
@@ -122,7 +148,7 @@ class Dashboard:
             self._widget = DashboardWidget(
                 tab=self._tab or "timeline",
                 single=self._tab is not None,
-                explain=self._explain,
+                words=WORDS if self._explain else {},
                 height=self._height,
                 key=self._key,
                 snapshot=b"" if self._feed.running else snapshot(self._feed),

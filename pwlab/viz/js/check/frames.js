@@ -48,7 +48,7 @@ function run(count, devices, joined) {
 }
 
 async function shown(store, tab) {
-  const app = new App(store, { tab, single: false, explain: false, height: 720 });
+  const app = new App(store, { tab, single: false, words: {}, height: 720 });
   document.body.replaceChildren(app.root);
   app.start();
   await frame();

@@ -1,62 +1,68 @@
 // The dashboard on the page: tabs, status, details, help, keys.
 
-import { ClientsPanel, MemoryPanel, Utilisation } from "./panels.js";
-import { colour, KEY } from "./colours.js";
+import { ClientsPanel } from "./clients.js";
+import { colour, KEY, swatch } from "./colours.js";
 import { details } from "./details.js";
-import { fill, h } from "./dom.js";
-import { WORDS } from "./explain.js";
+import { button, choices, fill, h } from "./dom.js";
 import { Graph } from "./graphview.js";
+import { MemoryPanel } from "./memory.js";
 import { Selection } from "./select.js";
-import { DONE, FAILED, GLYPHS, STATES } from "./states.js";
-import { count, oneLine, secondsText, sourceText } from "./text.js";
+import { DONE, FAILED, GLYPHS, LINKS, STATES } from "./states.js";
+import { count, digits, oneLine, secondsText, sourceText, within } from "./text.js";
 import { readTheme, watchTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Tracks } from "./tracks.js";
+import { Usage } from "./usage.js";
+import { Utilisation } from "./utilisation.js";
 
-/** @typedef {{tab: string, single: boolean, explain: boolean, height: number}} Options */
+/** `words` are what learners are told, by word; few or none. @typedef {{tab: string, single: boolean, words: Record<string, string>, height: number}} Options */
+/** Plays a run that is known to its end. @typedef {typeof import("./player.js").Player} PlayerType */
 
-const TABS = { timeline: "Timeline", graph: "Graph", utilisation: "Utilisation", memory: "Memory", clients: "Clients" };
+const TABS = { "timeline": "Timeline", "graph": "Graph", "utilisation": "Utilisation", "memory": "Memory", "clients": "Clients" };
 
 const KEYS = [
   ["W  S", "zoom in, out"], ["A  D", "earlier, later"], ["↑  ↓", "more rows"], ["Ctrl + wheel", "zoom"], ["Shift + wheel", "pan"],
   ["drag", "choose a stretch: totals and busy share"], ["Shift + drag", "pan"], ["click", "details"], [".  ,", "next, previous"],
-  ["F", "fit, or show what is chosen"], ["1 – 5", "tabs"], ["R", "lay the graph out anew"], ["Esc", "clear; again: leave"], ["?", "this help"],
+  ["F", "fit, or show what is chosen"], ["Home  End", "the beginning; the present, and follow it"], ["1 – 5", "tabs"], ["R", "lay the graph out anew"], ["Esc", "clear; again: leave"], ["?", "this help"],
 ];
 
 export class App {
-  /** @param {import("./store.js").Store} store @param {Options} options */
-  constructor(store, options) {
+  /** @param {import("./store.js").Store} store @param {Options} options @param {PlayerType} [Player] of a replay */
+  constructor(store, options, Player) {
     this.store = store;
+    this._Player = Player;
     this.options = options;
     this.selection = new Selection(store);
     this.tracks = new Tracks(store);
+    this.usage = Player ? Player.usageOf(store) : new Usage(store);
     this.root = h("div.pw-dash", { style: `height:${options.height}px`, "data-lm-suppress-shortcuts": "true", "data-pwlab": "dashboard" });
     this.body = h("div.pw-body");
     this.legend = h("div.pw-legend.pw-foot");
     this.aside = h("aside.pw-details", { hidden: true, "aria-live": "polite" });
     this.tooltip = h("div.pw-tip", { hidden: true, role: "tooltip" });
+    const facts = (/** @type {string} */ title, /** @type {string[][]} */ rows) => rows.length > 0 && [h("h4", title), h("dl", rows.map(([key, text]) => h("div.pw-fact", h("dt", key), h("dd", text))))];
     this.help = h("div.pw-help", { hidden: true },
-      h("h4", {}, "Keys"), h("dl", {}, KEYS.map(([key, text]) => h("div.pw-fact", {}, h("dt", {}, key), h("dd", {}, text)))),
-      options.explain && [h("h4", {}, "Words"), h("dl", {}, Object.entries(WORDS).map(([key, text]) => h("div.pw-fact", {}, h("dt", {}, key), h("dd", {}, text))))]);
+      facts("Keys", Player ? [...Player.keys, ...KEYS.filter(([key]) => !key.startsWith("Home"))] : KEYS), facts("Words", Object.entries(options.words)));
     this.status = h("span.pw-status");
     this.lamp = h("span.pw-lamp");
-    this.by = h("select.pw-select", { title: "what the colours mean", onchange: () => { this.tracks.colourBy(this.by.value); this.draw(); } },
-      h("option", { value: "name" }, "by computation"), h("option", { value: "client" }, "by client"));
+    this.by = choices("what the colours mean", [["name", "by computation"], ["client", "by client"]], (by) => {
+      this.tracks.colourBy(by);
+      this.draw();
+    });
     this.buttons = Object.entries(TABS).map(([key, text]) => h("button.pw-tab", { role: "tab", id: `t-${key}`, onclick: () => this.open(key) }, text));
     this.timeline = new Timeline(this);
     /** @type {Record<string, any>} */
     this.views = { timeline: this.timeline, graph: new Graph(this), utilisation: new Utilisation(this), memory: new MemoryPanel(this), clients: new ClientsPanel(this) };
     fill(this.root, [
-      h("header.pw-head", {},
-        options.single ? h("b", {}, TABS[/** @type {keyof TABS} */ (options.tab)]) : h("nav.pw-tabs", { role: "tablist" }, this.buttons),
+      h("header.pw-head",
+        options.single ? h("b", TABS[/** @type {keyof TABS} */ (options.tab)]) : h("nav.pw-tabs", { role: "tablist" }, this.buttons),
         h("span.pw-grow"), this.lamp, this.status, this.by,
-        h("button.pw-button", { title: "show everything (F)", onclick: () => this.view.fit() }, "Fit"),
-        h("button.pw-button", { title: "keys and words (?)", onclick: () => this.toggleHelp() }, "?")),
-      h("div.pw-main", {}, this.body, this.aside),
+        button("Fit", "show everything (F)", () => this.view.fit()), button("?", "keys and words (?)", () => this.toggleHelp())),
+      h("div.pw-main", this.body, this.aside),
       this.legend, this.tooltip, this.help,
     ]);
     this.selection.listeners.push(() => {
-      for (const view of Object.values(this.views)) view.changed?.();
+      this._changed();
       this.draw();
     });
     this._frame = this._timer = 0;
@@ -64,21 +70,35 @@ export class App {
     this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this._key(e));
     /** @type {import("./theme.js").Theme} */
     this.theme = readTheme(this.root);
+    /** @type {InstanceType<PlayerType> | null} */
+    this.player = null;
     this.open(options.tab in TABS ? options.tab : "timeline");
+  }
+
+  /** The run is known to its end: any moment of it can be shown. */
+  _replay(/** @type {PlayerType} */ Player) {
+    this.tracks.update();
+    this.player = new Player(this);
+    this.root.insertBefore(this.player.element, this.legend);
+    this.timeline.back.textContent = "to the playhead";
+    this.timeline.back.title = "back to the moment that is shown";
   }
 
   /** Begins to draw; the root is on the page. Returns what ends it. */
   start() {
+    if (this._Player) this._replay(this._Player);
     const look = () => {
       this.theme = readTheme(this.root);
-      this.views.graph.themeChanged();
-      for (const view of Object.values(this.views)) view.changed?.();
-      this._legendFor = "";
+      this._changed();
+      this._legend();
+      this.showDetails();
+      this.player?.draw();
       this.draw();
     };
     const unwatch = watchTheme(look);
     const sizes = new ResizeObserver(() => {
       this.view.changed?.();
+      this.player?.draw();
       this.draw();
     });
     sizes.observe(this.root);
@@ -86,9 +106,14 @@ export class App {
     return () => {
       unwatch();
       sizes.disconnect();
+      this.player?.close();
       cancelAnimationFrame(this._frame);
       clearTimeout(this._timer);
     };
+  }
+
+  _changed() {
+    for (const view of Object.values(this.views)) view.changed?.();
   }
 
   get view() {
@@ -97,6 +122,7 @@ export class App {
 
   open(/** @type {string} */ tab) {
     this.tab = tab;
+    this.tip(null);
     this.buttons.forEach((button) => {
       const on = button.id === `t-${tab}`;
       button.classList.toggle("pw-on", on);
@@ -126,6 +152,8 @@ export class App {
     if (!this.root.isConnected || !this.root.clientWidth) return;
     if (this.tracks.update() || this._version !== this.store.version) {
       this._version = this.store.version;
+      // Little by little, so that the first look at a long run, or letting go of its beginning, does not take long.
+      if (!this.store.replays) this.usage.update();
       this._head();
       const node = this.selection.node();
       if (node >= 0 && this._shownState !== this.store.node(node, "state")) this.showDetails();
@@ -145,45 +173,51 @@ export class App {
     const live = !store.closed && store.heardAt > 0;
     this.lamp.className = `pw-lamp ${store.running ? "pw-busy" : live ? "pw-live" : ""}`;
     this.lamp.title = store.running ? "programs are running" : live ? "connected; nothing runs" : "a run that has ended";
-    const failed = store.counts[FAILED];
+    const failed = store.counts[FAILED], notes = store.notes.filter(({ time }) => time <= store.now());
     fill(this.status, [
       `${count(store.counts[DONE], "node")} done`,
       running ? ` · ${count(running, "program")} running` : "",
       failed ? [" · ", h("button.pw-link.pw-bad", { title: "show the first that failed", onclick: () => this._failed() }, `${GLYPHS[FAILED]} ${failed} failed`)] : "",
+      store.thinned ? h("span", { title: "to save memory this page shows the oldest part of the run in its totals alone" }, ` · the oldest ${count(store.thinned, "node")} in totals only`) : "",
+      notes.length > 0 && h("span", { title: notes.slice(-9).reverse().map(({ text }) => oneLine(text, 200)).join("\n") }, ` · ${oneLine(notes[notes.length - 1].text, 60)}`),
       store.lost ? h("span", { title: "the oldest facts were dropped to save memory" }, ` · ${count(store.lost, "old fact")} dropped`) : "",
     ]);
     this._legend();
   }
 
   _failed() {
-    const { store } = this, c = store.nodes.c;
-    for (let i = 0; i < store.nodes.n; i++) {
-      if (c.state[i] !== FAILED || (c.cause[i] && c.cause[i] !== c.id[i])) continue;
-      this.selection.set({ kind: "node", id: i });
+    const { store } = this;
+    for (let i = 0; i < store.known; i++) {
+      if (!store.broke(i)) continue;
+      this.choose({ kind: "node", id: i });
       this.reveal();
-      this.showDetails();
       return;
     }
   }
 
   _legend() {
     const { tracks, theme, store } = this;
-    const names = [...tracks.colours.keys].slice(0, 14), links = Object.keys(tracks.host).filter((k) => k.includes("transfer"));
+    const names = [...tracks.colours.keys].slice(0, 14), links = [...tracks.host.keys()].filter((k) => k.includes("transfer"));
     const shown = `${tracks.by}${names.length}${links.length}${this.tab}${theme.dark}${store.counts.map((n) => (this.tab === "graph" ? n : +(n > 0)))}`;
     if (shown === this._legendFor) return;
     this._legendFor = shown;
     this.legend.hidden = this.tab !== "timeline" && this.tab !== "graph";
     if (this.tab === "graph") {
-      fill(this.legend, store.counts.map((n, state) => n > 0 && h("span.pw-key", {}, h(`span.pw-state${state}`, {}, GLYPHS[state]), ` ${STATES[state]} ${n.toLocaleString("en")}`)));
+      fill(this.legend, [
+        store.counts.map((n, state) => n > 0 && h("span.pw-key", this.glyph(state), ` ${STATES[state]} ${digits(n)}`)),
+        LINKS.map((name, link) => link > 0 && links.includes(`${name} transfers`) && h("span.pw-key", { title: this.options.words[name] },
+          h("u", { style: `border-top:2px ${link === 1 ? "solid" : "dashed"} ${theme.link[link]}` }), name)),
+      ]);
       return;
     }
     const more = tracks.colours.keys.size - names.length;
+    const square = (/** @type {string} */ filled) => h("i", { style: `background:${filled}` });
     fill(this.legend, [
-      names.map(([name, key]) => h("button.pw-key", { title: `highlight ${oneLine(name, 80)}`, onclick: () => { this.selection.set({ kind: /** @type {any} */ (tracks.by), id: name }); this.showDetails(); } },
-        h("i", { style: `background:${colour(key, theme.dark)}` }), oneLine(name, 26))),
-      more > 0 && h("span.pw-key", {}, `and ${more} more`),
-      links.map((name) => h("span.pw-key", { title: this.options.explain ? WORDS[name.split(" ")[0]] : undefined }, h("i", { style: `background:${colour(KEY[/** @type {"ici"} */ (name.split(" ")[0].toLowerCase())] ?? KEY.ici, theme.dark)}` }), name)),
-      store.counts[FAILED] > 0 && h("span.pw-key", {}, h("i", { style: `background:${colour(KEY.failed, theme.dark)}` }), "failed"),
+      names.map(([name, key]) => h("button.pw-key", { title: `highlight ${oneLine(name, 80)}`, onclick: () => this.choose({ kind: /** @type {any} */ (tracks.by), id: name }) },
+        square(swatch(key, theme.dark)), oneLine(name, 26))),
+      more > 0 && h("span.pw-key", `and ${more} more`),
+      links.map((name) => h("span.pw-key", { title: this.options.words[name.split(" ")[0]] }, square(colour(KEY.move + Math.max(1, LINKS.indexOf(name.split(" ")[0])), theme.dark)), name)),
+      store.counts[FAILED] > 0 && h("span.pw-key", square(colour(KEY.failed, theme.dark)), "failed"),
     ]);
   }
 
@@ -198,10 +232,15 @@ export class App {
     if (was !== this.aside.hidden) this.draw();
   }
 
+  /** Chooses, and tells about it; nothing with null. */
+  choose(/** @type {import("./select.js").Choice | null} */ choice) {
+    this.selection.set(choice);
+    this.showDetails();
+  }
+
   _clear() {
     this.timeline.span = null;
-    this.selection.set(null);
-    this.showDetails();
+    this.choose(null);
     this.draw();
   }
 
@@ -209,17 +248,22 @@ export class App {
   tip(lines, at) {
     this.tooltip.hidden = !lines;
     if (!lines || !at) return;
-    fill(this.tooltip, lines.map((text, i) => h(i ? "div" : "b", {}, text)));
+    fill(this.tooltip, lines.map((text, i) => h(i ? "div" : "b", text)));
     const box = this.root.getBoundingClientRect(), x = at.clientX - box.left, y = at.clientY - box.top;
-    this.tooltip.style.left = `${Math.max(4, Math.min(x + 14, box.width - this.tooltip.offsetWidth - 6))}px`;
+    this.tooltip.style.left = `${within(4, x + 14, box.width - this.tooltip.offsetWidth - 6)}px`;
     this.tooltip.style.top = `${y + 22 + this.tooltip.offsetHeight > box.height ? y - this.tooltip.offsetHeight - 10 : y + 18}px`;
+  }
+
+  /** The mark of a state in its colour. */
+  glyph(/** @type {number} */ state) {
+    return h("span", { style: `color:${this.theme.rim[state]}` }, GLYPHS[state]);
   }
 
   /** @returns {string[]} */
   nodeTip(/** @type {number} */ i) {
     const { store } = this, c = store.nodes.c;
-    const took = c.end[i] > c.start[i] ? ` · ${secondsText(c.end[i] - c.start[i])}` : "";
-    return [oneLine(store.word(i, "name"), 60), `${GLYPHS[c.state[i]]} ${STATES[c.state[i]]}${took}`, sourceText(store.word(i, "cell"), c.line[i]), oneLine(store.word(i, "error"), 100)].filter(Boolean);
+    const took = store.ran(i) ? ` · ${secondsText(store.ran(i))}` : "";
+    return [store.name(i, 60), `${GLYPHS[c.state[i]]} ${STATES[c.state[i]]}${took}`, store.source(i), oneLine(store.word(i, "error"), 100)].filter(Boolean);
   }
 
   /** @returns {string[]} */
@@ -241,8 +285,8 @@ export class App {
     else if (key === "Escape") this._escape();
     else if (key >= "1" && key <= "5" && !this.options.single) {
       this.open(Object.keys(TABS)[Number(key) - 1]);
-      this.view.canvas?.focus({ preventScroll: true });
-    } else taken = this.view.key(key);
+      (this.view.canvas ?? this.view.element).focus({ preventScroll: true });
+    } else taken = this.player?.key(key) || this.view.key(key);
     if (taken) e.preventDefault();
     // The notebook's own shortcuts must not hear letters that were meant for a view.
     if (taken || key.length === 1) e.stopPropagation();

@@ -1,7 +1,11 @@
-// Small charts over time, on the axis of the whole run.
+// Small charts over the time in which programs ran, drawn from bins.
 
 import { ticks } from "./axis.js";
+import { block, sharpen, write } from "./brush.js";
+import { f8 } from "./columns.js";
 import { h } from "./dom.js";
+import { BOX_MARKS } from "./palette.js";
+import { pattern } from "./patterns.js";
 
 /** A canvas of its own height; `draw(paint)` gives `paint(context, width, height)`. */
 export class Chart {
@@ -15,12 +19,44 @@ export class Chart {
   draw(paint) {
     const wide = this.element.clientWidth;
     if (!wide) return;
-    const ratio = Math.min(2, window.devicePixelRatio || 1), g = /** @type {CanvasRenderingContext2D} */ (this.element.getContext("2d"));
-    this.element.width = Math.round(wide * ratio);
-    this.element.height = Math.round(this.tall * ratio);
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const g = /** @type {CanvasRenderingContext2D} */ (this.element.getContext("2d"));
+    sharpen(this.element, wide, this.tall);
+    g.clearRect(0, 0, wide, this.tall);
     paint(g, wide, this.tall);
   }
+}
+
+/** @typedef {{values: ArrayLike<number>, colour: string, mark: string}} Layer */
+
+/**
+ * Layers on top of each other, a step a bin; one that is marked has the mark in the colour of the paper over it.
+ * @param {CanvasRenderingContext2D} g @param {Layer[]} layers @param {string} paper
+ * @param {number} each width of a bin @param {number} low the y of zero @param {number} unit pixels of 1
+ */
+export function areas(g, layers, paper, each, low, unit) {
+  const bins = layers.reduce((most, { values }) => Math.max(most, values.length), 0), floor = new f8(bins);
+  for (const { values, colour, mark } of layers) {
+    g.beginPath();
+    for (let b = 0; b < bins; b++) {
+      const value = values[b] * unit;
+      if (!(value > 0)) continue;
+      g.rect(b * each, low - floor[b] - value, each + 0.3, value);
+      floor[b] += value;
+    }
+    g.fillStyle = colour;
+    g.fill();
+    if (!mark) continue;
+    g.fillStyle = pattern(g, BOX_MARKS[/** @type {"dots"} */ (mark)], paper) ?? colour;
+    g.fill();
+  }
+}
+
+/** The mark as the background of an element. @param {string} mark @param {string} paper */
+export function tile(mark, paper) {
+  if (!mark) return "";
+  const [side, path, stroke, opacity] = BOX_MARKS[/** @type {"dots"} */ (mark)], drawn = stroke ? `fill="none" stroke="${paper}" stroke-width="${stroke}"` : `fill="${paper}"`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}"><path d="${path}" opacity="${opacity}" ${drawn}/></svg>`;
+  return `;background-image:url("data:image/svg+xml,${encodeURIComponent(svg)}")`;
 }
 
 /**
@@ -28,14 +64,26 @@ export class Chart {
  * @param {CanvasRenderingContext2D} g @param {import("./theme.js").Theme} theme @param {number} span @param {number} w @param {number} y
  */
 export function timeAxis(g, theme, span, w, y) {
-  g.font = "10.5px system-ui, sans-serif";
-  g.fillStyle = theme.muted;
-  g.textAlign = "center";
   g.textBaseline = "middle";
   for (const tick of ticks(0, span, w / span)) {
     const x = (tick.time / span) * w;
-    if (x > 14 && x < w - 20) g.fillText(tick.text, x, y + 8);
-    g.fillRect(x, y, 1, 3);
+    if (x > 14 && x < w - 20) write(g, 10.5, theme.muted, tick.text, x, y + 9, "center");
+    block(g, theme.muted, x, y, 1, 3);
   }
-  g.textAlign = "left";
+}
+
+const PLATE = "600 11px system-ui, sans-serif";
+
+/** Pixels that a plate is wide. @param {CanvasRenderingContext2D} g @param {string} text */
+export function plateWidth(g, text) {
+  g.font = PLATE;
+  return g.measureText(text).width + 8;
+}
+
+/** A word on a plate of paper. @param {CanvasRenderingContext2D} g @param {import("./theme.js").Theme} theme @param {string} text @param {number} x @param {number} y */
+export function plate(g, theme, text, x, y) {
+  const wide = plateWidth(g, text);
+  g.textBaseline = "middle";
+  block(g, theme.bg, x - 4, y - 8, wide, 16, 0.85);
+  write(g, "600 11", theme.fg, text, x, y + 0.5);
 }

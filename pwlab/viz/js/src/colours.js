@@ -1,29 +1,59 @@
-// One stable colour a name: by a hash of it, so that it has the same in every run; the next free one where two names
-// of a run meet. Colours are numbers into a palette, of which a theme has a light and a dark form.
+// One stable colour a name, told by the name alone where that is free, as pwlab/viz/palette.py gives them. Colours are
+// numbers: a hue, plain, striped or dotted. What is no computation has numbers of its own above them.
 
-/** Hues far apart first; each [light, dark]. Text on light ones is dark and the reverse. */
-export const PALETTE = [
-  ["#4a7fd6", "#6c9ff2"], ["#e08a2e", "#f0a04b"], ["#3d9a5f", "#58bf7d"], ["#b455b0", "#d07fd0"],
-  ["#c9a227", "#dcc052"], ["#2b9c9c", "#4bbfbf"], ["#d1607f", "#ea829d"], ["#7b68c8", "#9d8ce8"],
-  ["#7f9c2c", "#a3c14f"], ["#a56b46", "#c58d68"], ["#3f93c4", "#63b5e3"], ["#cf6f4e", "#e98f70"],
-  ["#5b8c7b", "#7fb3a1"], ["#9d6a94", "#c08db7"], ["#6f7f99", "#93a4c0"], ["#5d9e46", "#82c26a"],
-];
-export const NAMES = PALETTE.length;
-/** Keys beyond the names. */
-export const KEY = { ici: NAMES, dcn: NAMES + 1, pcie: NAMES + 2, wait: NAMES + 3, compile: NAMES + 4, failed: NAMES + 5 };
-const SPECIAL = [
-  ["#0b7fab", "#4cc3ee"], ["#c2570c", "#ff9d57"], ["#7a6a00", "#d6c14a"],
-  ["#b08a3c", "#c9a659"], ["#7d8794", "#8f99a8"], ["#c92a2a", "#ff6b63"],
-];
+import { DARK, LIGHT } from "./palette.js";
+
+const HUES = LIGHT.hues.length;
+/** Names that can be told apart. */
+export const NAMES = 3 * HUES;
+/** Keys beyond the names; that of a network is `move` and its number. */
+export const KEY = { move: NAMES, wait: NAMES + 4, compile: NAMES + 5, failed: NAMES + 6 };
+const KEYS = NAMES + 7;
+
+/** The strong colour of each key, for lines and for what is drawn in pixels. */
+const LINES = [LIGHT, DARK].map((theme) => [
+  ...Array.from({ length: NAMES }, (_, key) => theme.hues[key % HUES][1]), ...theme.links, theme.wait, theme.compile, theme.failed,
+]);
 
 export function colour(/** @type {number} */ key, /** @type {boolean} */ dark) {
-  return (key < NAMES ? PALETTE[key] : SPECIAL[key - NAMES])[dark ? 1 : 0];
+  return LINES[+dark][key];
 }
 
+/** What fills a box: a light tint of a name's hue, or the paper. */
+export function tint(/** @type {number} */ key, /** @type {boolean} */ dark) {
+  const theme = dark ? DARK : LIGHT;
+  return key < NAMES ? theme.hues[key % HUES][0] : theme.paper;
+}
+
+/** The pattern over a box, as BOX_MARKS calls it; "" has none. */
+export function mark(/** @type {number} */ key) {
+  if (key < NAMES) return ["", "stripes", "dots"][Math.floor(key / HUES)];
+  return key === KEY.failed ? "failed" : key === KEY.wait ? "wait" : key === KEY.compile ? "compile" : "move";
+}
+
+/** The background of a key's entry in a legend. */
+export function swatch(/** @type {number} */ key, /** @type {boolean} */ dark) {
+  const [line, fill, over] = [colour(key, dark), tint(key, dark), mark(key)];
+  if (over === "stripes") return `repeating-linear-gradient(135deg,${line} 0 2px,${fill} 2px 4px)`;
+  return over === "dots" ? `radial-gradient(${line} 40%,${fill} 45%) 0 0/4px 4px` : line;
+}
+
+/** The strong colours as the words that ImageData holds. */
+export function words(/** @type {boolean} */ dark) {
+  return Uint32Array.from({ length: KEYS }, (_, key) => {
+    const n = parseInt(colour(key, dark).slice(1), 16);
+    return (((n & 255) << 16) | (n & 0xff00) | (n >> 16) | 0xff000000) >>> 0;
+  });
+}
+
+/** CRC-32 of a text as UTF-8. */
 export function hash(/** @type {string} */ text) {
-  let h = 2166136261;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619) >>> 0;
-  return h;
+  let crc = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
 }
 
 /** Gives colours to names. */
@@ -37,8 +67,9 @@ export class Colours {
   of(/** @type {string} */ name) {
     let key = this.keys.get(name);
     if (key === undefined) {
-      key = hash(name) % NAMES;
-      if (this._taken.size < NAMES) while (this._taken.has(key)) key = (key + 1) % NAMES;
+      const own = hash(name) % HUES;
+      key = own;
+      if (this._taken.has(own) && this._taken.size < NAMES) for (key = 0; this._taken.has(key); key++);
       this._taken.add(key);
       this.keys.set(name, key);
     }

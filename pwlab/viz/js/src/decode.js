@@ -1,7 +1,9 @@
 // The other half of pwlab/viz/dashboard/encode.py: chunks of columns, and snapshots.
 
+import { f4, f8, i4, u1, u2, u4 } from "./columns.js";
+
 /** @type {Record<string, any>} */
-const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
+const TYPES = { "u1": u1, "u2": u2, "u4": u4, "i4": i4, "f4": f4, "f8": f8 };
 
 /**
  * A chunk's tables: name → {rows, columns}.

@@ -1,9 +1,9 @@
 // What there is to know of what is chosen.
 
-import { h } from "./dom.js";
-import { word } from "./explain.js";
-import { FAILED, GLYPHS, KINDS, LINKS, STATES } from "./states.js";
-import { bytesText, count, oneLine, percent, rangesText, secondsText, sourceText } from "./text.js";
+import { sum } from "./columns.js";
+import { bar, h } from "./dom.js";
+import { FAILED, KINDS, LINKS, STATES } from "./states.js";
+import { bytesText, count, digits, oneLine, percent, rangesText, secondsText, sourceText } from "./text.js";
 import { totals } from "./totals.js";
 
 /** The lines of the panel, or null where nothing is chosen. @param {import("./app.js").App} app */
@@ -16,52 +16,56 @@ export function details(app) {
   return span ? stretch(app, span) : null;
 }
 
-/** @param {any} name @param {...any} value */
+/** A word; with its meaning where the dashboard explains. @param {import("./app.js").App} app @param {string} text */
+function word({ options }, text) {
+  return options.words[text] ? h("abbr", { title: options.words[text] }, text) : text;
+}
+
+/** What it is called, and what it is. @param {any} name @param {string} about */
+function head(name, about) {
+  return [h("h4", name), h("div.pw-note", about)];
+}
+
+/** A fact; none where there is nothing to tell. @param {any} name @param {...any} value */
 function line(name, ...value) {
-  return h("div.pw-fact", {}, h("dt", {}, name), h("dd", {}, ...value));
+  return value[0] ? h("div.pw-fact", h("dt", name), h("dd", value)) : null;
 }
 
 /** @param {import("./app.js").App} app @param {any} choice @param {string} text */
 function pick(app, choice, text) {
-  return h("button.pw-link", { onclick: () => { app.selection.set(choice); app.reveal(); app.showDetails(); } }, text);
+  return h("button.pw-link", { onclick: () => { app.choose(choice); app.reveal(); } }, text);
 }
 
 /** @param {import("./app.js").App} app @param {string} cell @param {number} at @param {string} text */
 function written(app, cell, at, text) {
-  if (!cell) return null;
-  return [line("written at", pick(app, { kind: "cell", id: cell }, sourceText(cell, at))), text && h("pre.pw-source", {}, oneLine(text, 300))];
+  return cell && [line("written at", pick(app, { kind: "cell", id: cell }, sourceText(cell, at))), text && h("pre", oneLine(text, 300))];
 }
 
 /** @param {import("./app.js").App} app @param {number} i */
 function node(app, i) {
-  const { store } = app, c = store.nodes.c, state = c.state[i], ran = c.end[i] > c.start[i];
+  const { store } = app, c = store.nodes.c, state = c.state[i], cause = store.cause(i);
   const from = store.sources(i), to = store.readers(i), program = store.programs.get(c.program[i]);
   const slice = store.slices.get(c.slice[i]), island = store.islands.get(store.islandOf(i)), devices = store.devices(i);
-  const cause = c.cause[i] && c.cause[i] !== c.id[i] ? store.indexOf.get(c.cause[i]) : -1;
-  const nodes = (/** @type {number[]} */ list) => list.slice(0, 8).map((j) => [pick(app, { kind: "node", id: j }, oneLine(store.word(j, "name"), 24)), " "]);
-  const span = (/** @type {number} */ a, /** @type {number} */ b) => (b > a ? secondsText(b - a) : null);
-  const steps = [
-    ["until prepared", span(c.added[i], c.prepared[i])],
-    ["until queued", span(c.prepared[i], c.queued[i])],
-    ["in the queue", span(c.queued[i], c.launched[i])],
-  ].filter(([, text]) => text);
+  const nodes = (/** @type {number[]} */ list) => list.slice(0, 8).map((j) => [pick(app, { kind: "node", id: j }, store.name(j, 24)), " "]);
+  const span = (/** @type {number} */ a, /** @type {number} */ b) => b > a && secondsText(b - a);
   return [
-    h("h4", {}, h(`span.pw-state${state}`, {}, GLYPHS[state]), " ", oneLine(store.word(i, "name"), 120)),
-    h("div.pw-note", {}, `${STATES[state]} · ${KINDS[c.kind[i]]}${c.parts[i] > 1 ? ` · ${c.parts[i]} computations in one launch` : ""}`),
-    c.error[i] ? h("pre.pw-error", {}, store.word(i, "error")) : null,
-    cause >= 0 && line("began with", nodes([cause])),
-    ran && line("ran", secondsText(c.end[i] - c.start[i])),
-    c.compile[i] > 0 && line("compiled in", secondsText(c.compile[i])),
-    steps.map(([name, text]) => line(name, text)),
+    head([app.glyph(state), " ", store.name(i, 120)], `${STATES[state]} · ${KINDS[c.kind[i]]}${c.parts[i] > 1 ? ` · ${c.parts[i]} computations in one launch` : ""}`),
+    c.error[i] > 0 && h("pre.pw-error", store.word(i, "error")),
+    line("began with", cause >= 0 && nodes([cause])),
+    line("ran", store.ran(i) && secondsText(store.ran(i))),
+    line("compiled in", c.prepared[i] >= 0 && c.compile[i] && secondsText(c.compile[i])),
+    line("until prepared", span(c.added[i], c.prepared[i])),
+    line("until queued", span(c.prepared[i], c.queued[i])),
+    line("in the queue", span(c.queued[i], c.launched[i])),
     line(word(app, "slice"), `${oneLine(slice?.name ?? String(c.slice[i]), 20)}${island ? ` on ${oneLine(island.name, 20)}` : ""}`),
-    devices.length ? line("devices", devices.length > 1 && app.options.explain ? [word(app, "gang"), " of "] : "", rangesText(devices)) : null,
-    c.link[i] ? line("moves", `${bytesText(c.moved[i])} over `, word(app, LINKS[c.link[i]])) : null,
-    c.outsN[i] && line("writes", bytesText(store.written(i))),
+    line("devices", devices.length && [devices.length > 1 && app.options.words["gang"] && [word(app, "gang"), " of "], rangesText(devices)]),
+    line("moves", c.link[i] && `${bytesText(c.moved[i])} over `, word(app, LINKS[c.link[i]])),
+    line("writes", c.outsN[i] && bytesText(store.written(i))),
     written(app, store.word(i, "cell"), c.line[i], store.word(i, "text")),
-    program && line(word(app, "program"), pick(app, { kind: "program", id: program.id }, oneLine(program.name, 40))),
-    program && line(word(app, "client"), pick(app, { kind: "client", id: program.client }, oneLine(program.client, 40))),
-    from.length ? line("reads from", nodes(from)) : null,
-    to.length ? line("read by", nodes(to), to.length > 8 ? `and ${to.length - 8} more` : "") : null,
+    line(word(app, "program"), program && pick(app, { kind: "program", id: program.id }, oneLine(program.name, 40))),
+    line(word(app, "client"), program && pick(app, { kind: "client", id: program.client }, oneLine(program.client, 40))),
+    line("reads from", from.length && nodes(from)),
+    line("read by", to.length && nodes(to), to.length > 8 && `and ${to.length - 8} more`),
     line("all of its name", pick(app, { kind: "name", id: store.word(i, "name") }, "highlight")),
   ];
 }
@@ -70,11 +74,10 @@ function node(app, i) {
 function wait(app, i) {
   const w = app.store.waits[i], from = w.buffer ? app.store.producer.get(w.buffer) : -1;
   return [
-    h("h4", {}, `wait: ${oneLine(w.reason, 80)}`),
-    h("div.pw-note", {}, "the cell's own thread waited for a value"),
+    head(`wait: ${oneLine(w.reason, 80)}`, "the cell's own thread waited for a value"),
     line("waited", secondsText(w.seconds)),
     written(app, w.cell, w.line, w.text),
-    from >= 0 && line("for", pick(app, { kind: "node", id: from }, oneLine(app.store.word(from, "name"), 40))),
+    line("for", from >= 0 && pick(app, { kind: "node", id: from }, app.store.name(from, 40))),
   ];
 }
 
@@ -82,13 +85,12 @@ function wait(app, i) {
 function program(app, id) {
   const { store } = app, p = store.programs.get(id);
   if (!p) return null;
-  const ended = !Number.isNaN(p.ended);
+  const ended = !isNaN(p.ended);
   return [
-    h("h4", {}, `program ${oneLine(p.name, 100)}`),
-    h("div.pw-note", {}, ended ? `${STATES[p.state]} after ${secondsText(p.ended - p.opened)}` : "running"),
+    head(`program ${oneLine(p.name, 100)}`, ended ? `${STATES[p.state]} after ${secondsText(p.ended - p.opened)}` : "running"),
     written(app, p.cell, p.line, p.text),
     line(word(app, "client"), pick(app, { kind: "client", id: p.client }, oneLine(p.client, 40))),
-    p.counts.map((n, state) => n > 0 && line([h(`span.pw-state${state}`, {}, GLYPHS[state]), ` ${STATES[state]}`], n.toLocaleString("en"))),
+    p.counts.map((n, state) => n > 0 && line([app.glyph(state), ` ${STATES[state]}`], digits(n))),
   ];
 }
 
@@ -96,36 +98,34 @@ function program(app, id) {
 function group(app, choice) {
   const { store, selection } = app, c = store.nodes.c;
   let nodes = 0, seconds = 0, failed = 0, bytes = 0;
-  for (let i = 0; i < store.nodes.n; i++) {
+  for (let i = 0; i < store.known; i++) {
     if (!selection.has(i)) continue;
     nodes++;
-    if (c.end[i] > c.start[i]) seconds += (c.end[i] - c.start[i]) * (choice.kind === "device" ? 1 : Math.max(1, store.devices(i).length));
+    seconds += store.ran(i) * (choice.kind === "device" ? 1 : Math.max(1, store.devices(i).length));
     if (c.state[i] === FAILED) failed++;
     if (nodes < 100_000) bytes += store.written(i);
   }
-  const waits = choice.kind === "cell" ? store.waits.filter((w) => w.cell === choice.id) : [];
-  const name = choice.kind === "device" ? `device ${choice.id}` : choice.kind === "cell" ? oneLine(choice.id, 60) : `${choice.kind} ${oneLine(choice.id, 100)}`;
+  const waits = choice.kind === "cell" ? store.waits.filter((w) => w.cell === choice.id && w.time <= store.now()) : [];
+  const name = choice.kind === "device" ? `device ${choice.id}` : choice.kind === "slice" ? `slice ${oneLine(store.slices.get(choice.id)?.name ?? String(choice.id), 40)}` : choice.kind === "cell" ? oneLine(choice.id, 60) : `${choice.kind} ${oneLine(choice.id, 100)}`;
   return [
-    h("h4", {}, name),
-    h("div.pw-note", {}, count(nodes, "node")),
+    head(name, count(nodes, "node")),
     line("device time", secondsText(seconds)),
-    bytes ? line("written", bytesText(bytes)) : null,
-    failed ? line("failed", String(failed)) : null,
-    waits.length ? line("waits", `${waits.length}, ${secondsText(waits.reduce((sum, w) => sum + w.seconds, 0))}`) : null,
+    line("written", bytes && bytesText(bytes)),
+    line("failed", failed),
+    line("waits", waits.length && `${waits.length}, ${secondsText(sum(waits, (w) => w.seconds))}`),
   ];
 }
 
 /** @param {import("./app.js").App} app @param {[number, number]} span */
 function stretch(app, [from, to]) {
-  const { store, tracks } = app, sum = totals(store, tracks, from, to);
+  const { store, tracks } = app, all = totals(store, tracks, from, to);
   return [
-    h("h4", {}, `${secondsText(to - from)} chosen`),
-    h("div.pw-note", {}, "F or Enter shows just this"),
-    sum.islands.map(({ id, share }) => line(oneLine(store.islands.get(id)?.name ?? "", 20), h("span.pw-bar", {}, h("i", { style: `width:${(100 * share).toFixed(1)}%;background:var(--pw-accent)` })), ` ${percent(share)} busy`)),
-    line("launches", sum.launches.toLocaleString("en")),
-    sum.transfers ? line("transfers", `${sum.transfers.toLocaleString("en")}, ${bytesText(sum.moved)}`) : null,
-    sum.waits ? line("waits", `${sum.waits.toLocaleString("en")}, ${secondsText(sum.waited)}`) : null,
-    sum.names.length ? h("h5", {}, "device time") : null,
-    sum.names.slice(0, 10).map((name) => line(pick(app, { kind: "name", id: store.strings[name.name] }, oneLine(store.strings[name.name], 22)), `${secondsText(name.seconds)} · ${count(name.launches, "launch", "launches")}`)),
+    head(`${secondsText(to - from)} chosen`, "F or Enter shows just this"),
+    all.islands.map(({ id, share }) => line(oneLine(store.islands.get(id)?.name ?? "", 20), bar([[share, "background:var(--accent)"]]), ` ${percent(share)} busy`)),
+    line("launches", digits(all.launches)),
+    line("transfers", all.transfers && `${digits(all.transfers)}, ${bytesText(all.moved)}`),
+    line("waits", all.waits && `${digits(all.waits)}, ${secondsText(all.waited)}`),
+    all.names.length > 0 && h("h5", "device time"),
+    all.names.slice(0, 10).map((name) => line(pick(app, { kind: "name", id: store.strings[name.name] }, oneLine(store.strings[name.name], 22)), `${secondsText(name.seconds)} · ${count(name.launches, "launch", "launches")}`)),
   ];
 }

@@ -3,6 +3,8 @@
 
 export const GAP = 14, ROW_GAP = 30, BAND_HEAD = 30, LANE_HEAD = 30, ISLAND_GAP = 22;
 const BEND = 8;
+/** All lanes together are about so wide at most, and each is at least so wide, before rows are broken; the narrowest item. */
+const MOST_WIDE = 1650, LEAST_WIDE = 520, NARROWEST = 96;
 
 /** @typedef {{lane: number, w: number, h: number}} Item */
 
@@ -13,7 +15,7 @@ const BEND = 8;
  */
 export function place(items, edges, laneWidths, laneGaps) {
   const real = items.length;
-  const rows = rowsOf(real, edges);
+  const rows = rowsOf(items, edges, laneWidths.length);
   const lanes = items.map((i) => i.lane), widths = items.map((i) => i.w);
   const chains = bend(rows, lanes, widths, edges);
   const cells = cellsOf(rows, lanes, laneWidths.length);
@@ -50,12 +52,33 @@ export function place(items, edges, laneWidths, laneGaps) {
   };
 }
 
-/** @param {number} n @param {[number, number][]} edges */
-function rowsOf(n, edges) {
-  /** @type {number[]} */
-  const row = new Array(n).fill(0);
-  for (const [a, b] of [...edges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) row[b] = Math.max(row[b], row[a] + 1);
+/**
+ * The row of each item: the longest path that leads to it, or the first below in which its lane has room.
+ * @param {Item[]} items @param {[number, number][]} edges @param {number} laneCount
+ */
+function rowsOf(items, edges, laneCount) {
+  const limit = Math.max(LEAST_WIDE, MOST_WIDE / Math.max(1, laneCount)), row = new Array(items.length).fill(0);
+  const taken = Array.from({ length: laneCount }, () => /** @type {number[]} */ ([])), full = taken.map(() => /** @type {number[]} */ ([]));
+  const ordered = [...edges].sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+  let at = 0;
+  items.forEach(({ lane, w }, i) => {
+    const used = taken[lane];
+    let to = past(full[lane], row[i]);
+    while (used[to] && used[to] + w > limit) to = past(full[lane], to + 1);
+    row[i] = to;
+    used[to] = (used[to] ?? 0) + w + GAP;
+    if (used[to] + NARROWEST > limit) full[lane][to] = to + 1;
+    for (; at < ordered.length && ordered[at][0] === i; at++) row[ordered[at][1]] = Math.max(row[ordered[at][1]], to + 1);
+  });
   return row;
+}
+
+/** The first row from `row` on that is not full; each full one is told where that is. @param {number[]} full @param {number} row */
+function past(full, row) {
+  let end = row;
+  while (full[end]) end = full[end];
+  while (full[row]) [full[row], row] = [end, full[row]];
+  return end;
 }
 
 /** @param {number[]} rows @param {number[]} lanes @param {number[]} widths @param {[number, number][]} edges */

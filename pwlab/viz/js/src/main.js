@@ -1,9 +1,11 @@
-// The entry: an anywidget, and `mount` for pages of their own.
+// The entry of a dashboard that follows a session: an anywidget.
 
 import { App } from "./app.js";
-import { h } from "./dom.js";
+import { had } from "./columns.js";
 import { unpack } from "./decode.js";
 import { Store } from "./store.js";
+import { MOST, thin } from "./thin.js";
+import { settings, standIn } from "./widget.js";
 
 /** Seconds between the page's signs of life to a kernel that sends. */
 const ACK = 4_000;
@@ -46,7 +48,7 @@ class Shared {
   /** @param {any} message @param {any[]} buffers */
   hear(message, buffers) {
     if (message?.kind !== "facts") return;
-    const whole = this.store.take(message, buffers);
+    const whole = this._take(message, buffers);
     const now = performance.now();
     // Something is missing, as when the pump had begun before this page was there.
     if (!whole && now - this._asked > 500) this.ready();
@@ -54,7 +56,14 @@ class Shared {
       this._acked = now;
       this.say("ack");
     }
+  }
+
+  /** @param {any} batch @param {any[]} buffers */
+  _take(batch, buffers) {
+    const whole = this.store.take(batch, buffers);
+    if (this.store.nodes.n > MOST) thin(this.store, this.apps);
     for (const app of this.apps) app.draw();
+    return whole;
   }
 
   /** Shows the run that was saved with the notebook, until a kernel tells more. */
@@ -63,8 +72,7 @@ class Shared {
     if (!packed?.byteLength || this.store.last) return;
     const { batch, buffers } = await unpack(packed);
     if (this.store.last) return;
-    this.store.take(batch, buffers);
-    for (const app of this.apps) app.draw();
+    this._take(batch, buffers);
   }
 }
 
@@ -72,9 +80,7 @@ class Shared {
 const models = new WeakMap();
 
 function shared(/** @type {any} */ model) {
-  let found = models.get(model);
-  if (!found) models.set(model, (found = new Shared(model)));
-  return found;
+  return had(/** @type {any} */ (models), model, () => new Shared(model));
 }
 
 function initialize(/** @type {{model: any}} */ { model }) {
@@ -82,14 +88,11 @@ function initialize(/** @type {{model: any}} */ { model }) {
   return () => common.close();
 }
 
-function render(/** @type {{model: any, el: HTMLElement}} */ { model, el }) {
-  const common = shared(model);
-  const app = new App(common.store, { tab: model.get("tab"), single: model.get("single"), explain: model.get("explain"), height: model.get("height") });
-  // The static picture beside it is for where this does not run.
-  const kind = `.pwlab-static-${model.get("key")}`;
-  const style = h("style");
-  style.textContent = `${kind},.jp-OutputArea-child:has(>.jp-OutputArea-output ${kind}){display:none!important}`;
-  el.append(style, app.root);
+/** @param {{model: any, el: HTMLElement}} place */
+async function render({ model, el }) {
+  standIn(model, el);
+  const common = shared(model), app = new App(common.store, settings(model));
+  el.append(app.root);
   common.apps.add(app);
   const stop = app.start();
   const restored = () => common.restore().catch(() => {});
@@ -102,19 +105,6 @@ function render(/** @type {{model: any, el: HTMLElement}} */ { model, el }) {
     model.off?.("change:snapshot", restored);
     if (!common.apps.size) common.say("bye");
   };
-}
-
-/**
- * Shows a snapshot in a page of its own.
- * @param {HTMLElement} el @param {Uint8Array} packed @param {Partial<import("./app.js").Options>} [options]
- */
-export async function mount(el, packed, options = {}) {
-  const store = new Store(), { batch, buffers } = await unpack(packed);
-  store.take(batch, buffers);
-  const app = new App(store, { tab: "timeline", single: false, explain: false, height: 560, ...options });
-  el.append(app.root);
-  app.start();
-  return app;
 }
 
 export default { initialize, render };

@@ -1,219 +1,145 @@
-// The tabs that are tables: utilisation, memory, clients.
+// What the three tabs of numbers share: tables whose rows choose what they are about, and are marked where they belong
+// to what is chosen.
 
-import { Chart, timeAxis } from "./chart.js";
-import { colour, hash, NAMES } from "./colours.js";
-import { fill, h } from "./dom.js";
-import { Clients, Idle, Memory, PARTS } from "./totals.js";
-import { bytesText, count, oneLine, percent, secondsText, sourceText } from "./text.js";
-import { word } from "./explain.js";
+import { fill, h, on } from "./dom.js";
+import { count, secondsText, within } from "./text.js";
 
-/** Colours of the parts of a device's time: what is lost stands out less than what is used. */
-const PART_COLOURS = [
-  ["#3d9a5f", "#58bf7d"], ["#8d97a5", "#8f99a8"], ["#e0b040", "#dcc052"], ["#c2570c", "#ff9d57"], ["#b455b0", "#d07fd0"], ["#e3e8ee", "#2b313b"],
-];
+/** @typedef {import("./select.js").About} About */
 
-/** A table that is a table to screen readers too. @param {string[]} heads @param {any[][]} rows */
-function table(heads, rows) {
-  return h("table.pw-table", {},
-    h("thead", {}, h("tr", {}, heads.map((text) => h("th", { class: text.startsWith(">") ? "pw-right" : "" }, text.replace(">", ""))))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", { class: heads[i].startsWith(">") ? "pw-right" : "" }, cell))))));
-}
-
-/** A button that looks like text and chooses something. @param {any} app @param {any} choice @param {string} text */
-function link(app, choice, text) {
-  const chosen = app.selection.choice?.kind === choice.kind && app.selection.choice.id === choice.id;
-  return h(`button.pw-link${chosen ? ".pw-on" : ""}`, { onclick: () => { app.selection.set(choice); app.showDetails(); } }, text);
-}
-
-class Panel {
-  /** @param {import("./app.js").App} app */
-  constructor(app) {
+export class Panel {
+  /** @param {import("./app.js").App} app @param {string} title */
+  constructor(app, title) {
     this.app = app;
-    this.element = h("div.pw-view.pw-scroll", { tabindex: "0" });
+    this.note = h("p.pw-note.pw-about");
+    /** Charts, and what is below them. */
+    this.where = h("div");
+    this.list = h("div");
+    this.element = h("div.pw-view.pw-scroll", { "tabindex": "0" }, h("h4.pw-h", title), this.note, this.where, this.list);
     this._version = -1;
-    this._at = 0;
+    this._at = this._late = 0;
+    this._moved = this._pressed = false;
+    // A table that is made anew under a finger would lose the click.
+    const release = () => (this._pressed = false);
+    on(this.element, {
+      pointerdown: () => (this._pressed = true), pointerup: release, pointercancel: release,
+      pointermove: (e) => this._tip(e),
+      pointerleave: () => {
+        release();
+        app.tip(null);
+      },
+      click: (e) => e.target.closest("[data-row]")?.choose?.(),
+    });
   }
 
   fit() {}
 
-  key() {
-    return false;
-  }
-
   reveal() {}
+
+  /** Up and down go from row to row. */
+  key(/** @type {string} */ key) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[key];
+    if (!by) return false;
+    const all = [...this.element.querySelectorAll("[data-row] .pw-pick")], at = all.indexOf(this._focused());
+    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : within(0, at + by, all.length - 1)];
+    next?.focus();
+    return all.length > 0;
+  }
 
   /** Tables are made anew at most four times a second, and only where something changed. */
   draw() {
     const { store } = this.app, now = performance.now();
-    if ((this._version === store.version && !store.running) || now - this._at < 250) return;
+    if (this._version === store.version && !store.running) return;
+    if (now - this._at < 250 || this._pressed) {
+      this._late ||= window.setTimeout(() => {
+        this._late = 0;
+        this.app.draw();
+      }, 250);
+      return;
+    }
     this._version = store.version;
     this._at = now;
-    this.render();
+    const focused = this._focused()?.dataset.key;
+    this.render(this.app.usage.view(store.now()));
+    if (focused) /** @type {any} */ (this.element.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus({ preventScroll: true });
+    if (this._moved) {
+      this.element.querySelector(".pw-chosen")?.scrollIntoView({ block: "nearest" });
+      this.element.scrollLeft = 0; // a row may be wider than the view
+    }
+    this._moved = false;
   }
 
+  /** Something else was chosen, or the tab was opened. */
   changed() {
     this._version = -1;
     this._at = 0;
+    this._moved = !this._focused();
   }
 
-  render() {}
-}
+  render(/** @type {ReturnType<import("./usage.js").Usage["view"]>} */ _view) {}
 
-export class Utilisation extends Panel {
-  /** @param {import("./app.js").App} app */
-  constructor(app) {
-    super(app);
-    this.idle = new Idle(app.store, app.tracks);
-    this.chart = new Chart(150, "share of each island's devices that compute, over time");
-    this.list = h("div");
-    this.legend = h("div.pw-legend");
-    fill(this.element, [h("h4.pw-h", {}, "Devices that compute, over time"), this.chart.element, h("h4.pw-h", {}, "How each device spent the time"), this.legend, this.list]);
+  /** The button of a row that has the focus. @returns {any} */
+  _focused() {
+    const active = /** @type {any} */ (this.element.getRootNode()).activeElement;
+    return active && this.element.contains(active) && active.dataset.key ? active : null;
   }
 
-  render() {
-    const { app, idle } = this, { store, tracks, theme } = app, begin = store.begin(), now = store.now(), span = Math.max(1e-9, now - begin);
-    const islands = [...store.islands.values()];
-    this.chart.draw((g, w, tall) => {
-      const plot = tall - 18, bins = Math.max(1, Math.min(240, Math.floor(w / 5)));
-      g.fillStyle = theme.line;
-      for (const share of [0, 0.5, 1]) g.fillRect(0, 8 + (plot - 8) * (1 - share), w, 1);
-      islands.forEach((island, k) => {
-        g.strokeStyle = g.fillStyle = colour(k % NAMES, theme.dark);
-        g.lineWidth = 2;
-        g.setLineDash([[], [6, 3], [2, 3]][k % 3]);
-        g.beginPath();
-        for (let b = 0; b < bins; b++) {
-          const from = begin + (span * b) / bins, to = begin + (span * (b + 1)) / bins;
-          let busy = 0;
-          for (const device of island.devices) busy += tracks.devices.get(device)?.rows[0].busy(from, to) ?? 0;
-          const share = Math.min(1, busy / ((to - from) * island.devices.length)), y = 8 + (plot - 8) * (1 - share);
-          g.lineTo((w * b) / bins, y);
-          g.lineTo((w * (b + 1)) / bins, y);
-        }
-        g.stroke();
-        g.setLineDash([]);
-        g.font = "600 11px system-ui, sans-serif";
-        g.fillText(oneLine(island.name, 20), 6 + k * 130, 5.5 + 10);
-      });
-      g.font = "10px system-ui, sans-serif";
-      g.fillStyle = theme.muted;
-      g.fillText("100%", w - 30, 18);
-      timeAxis(g, theme, span, w, plot);
-    });
-    fill(this.legend, PARTS.map((part, i) => h("span.pw-key", {}, h("i", { style: `background:${PART_COLOURS[i][+theme.dark]}` }), word(app, part))));
-    fill(this.list, [islands.map((island) => {
-      const each = island.devices.map((device) => ({ device, parts: idle.of(device, now) }));
-      const sums = PARTS.map((_, i) => each.reduce((sum, d) => sum + d.parts[i], 0));
-      const shown = each.length > 32 ? each.slice(0, 32) : each;
-      return h("div", {},
-        this._bar(h("b", {}, oneLine(island.name, 20)), sums, theme.dark),
-        shown.map(({ device, parts }) => this._bar(link(app, { kind: "device", id: device }, `device ${device}`), [...parts], theme.dark)),
-        each.length > shown.length && h("div.pw-note", {}, `and ${count(each.length - shown.length, "device")} more`));
-    })]);
+  _tip(/** @type {PointerEvent} */ e) {
+    const text = /** @type {any} */ (e.target).closest?.("[data-tip]")?.getAttribute("data-tip");
+    this.app.tip(text ? text.split("\n") : null, e);
   }
 
-  /** @param {any} name @param {number[]} parts @param {boolean} dark */
-  _bar(name, parts, dark) {
-    const asked = clients.reduce((sum, c) => sum + (store.shares[c.client] ?? 0), 0);
-    const whole = Math.max(1e-12, parts.reduce((a, b) => a + b, 0));
-    const about = PARTS.map((part, i) => (parts[i] > 0 ? `${part} ${percent(parts[i] / whole)} (${secondsText(parts[i])})` : "")).filter(Boolean).join(", ");
-    return h("div.pw-barline", { title: about },
-      h("span.pw-barname", {}, name),
-      h("span.pw-bar", { role: "img", "aria-label": about }, parts.map((part, i) => part / whole > 0.001 && h(`i.pw-part${i}`, { style: `width:${((100 * part) / whole).toFixed(2)}%;background:${PART_COLOURS[i][+dark]}` }))),
-      h("span.pw-num", {}, percent(parts[0] / whole)));
-  }
-}
+  // --- pieces --------------------------------------------------------------------------------
 
-export class MemoryPanel extends Panel {
-  /** @param {import("./app.js").App} app */
-  constructor(app) {
-    super(app);
-    this.memory = new Memory(app.store);
-    this.charts = new Map();
-    this.where = h("div");
-    this.list = h("div");
-    fill(this.element, [h("h4.pw-h", {}, "Bytes of results on each island, over time"), this.where, h("h4.pw-h", {}, "Largest holders now"), this.list]);
+  /** A heading; with what it means, and for learners what its word does. @param {string} text @param {string} about */
+  heading(text, about) {
+    return [h("h4.pw-h", text), h("p.pw-note.pw-about", about)];
   }
 
-  render() {
-    const { app, memory } = this, { store, theme } = app;
-    memory.update();
-    const begin = store.begin(), span = Math.max(1e-9, store.now() - begin);
-    for (const id of [...memory.islands.keys()].sort((a, b) => a - b)) {
-      if (!this.charts.has(id)) {
-        const chart = new Chart(110, "bytes over time"), label = h("div.pw-sub");
-        this.charts.set(id, { chart, label });
-        this.where.append(label, chart.element);
-      }
-      const { chart, label } = this.charts.get(id), steps = /** @type {import("./totals.js").Steps} */ (memory.islands.get(id)), sums = steps.sums();
-      let peak = 0;
-      for (const value of sums) if (value > peak) peak = value;
-      const current = sums[sums.length - 1] ?? 0;
-      label.textContent = `${oneLine(store.islands.get(id)?.name ?? "not placed", 24)} · now ${bytesText(current)} · most ${bytesText(peak)}`;
-      chart.draw((/** @type {CanvasRenderingContext2D} */ g, /** @type {number} */ w, /** @type {number} */ tall) => {
-        const plot = tall - 18, y = (/** @type {number} */ v) => plot - (v / Math.max(1, peak)) * (plot - 12);
-        // Of each pixel the most and the least: a line through every step would be a solid block.
-        const columns = Math.max(1, Math.floor(w)), most = new Float64Array(columns), least = new Float64Array(columns);
-        for (let px = 0, i = 0, held = 0; px < columns; px++) {
-          most[px] = least[px] = held;
-          for (const end = begin + (span * (px + 1)) / columns; i < sums.length && steps.time[i] <= end; i++) {
-            held = sums[i];
-            if (held > most[px]) most[px] = held;
-            if (held < least[px]) least[px] = held;
-          }
-        }
-        g.fillStyle = theme.line;
-        g.fillRect(0, plot, w, 1);
-        g.fillStyle = theme.accent;
-        for (const [values, alpha] of /** @type {[Float64Array, number][]} */ ([[most, 0.22], [least, 0.3]])) {
-          g.globalAlpha = alpha;
-          g.beginPath();
-          g.moveTo(0, plot);
-          values.forEach((value, px) => g.lineTo(px, y(value)));
-          g.lineTo(w, plot);
-          g.fill();
-        }
-        g.globalAlpha = 1;
-        g.strokeStyle = theme.accent;
-        g.lineWidth = 1.5;
-        g.beginPath();
-        most.forEach((value, px) => g.lineTo(px, y(value)));
-        g.stroke();
-        timeAxis(g, theme, span, w, plot);
-      });
-    }
-    const holders = memory.holders();
-    fill(this.list, [holders.length
-      ? table(["computation", "where it was written", "slice", ">values", ">bytes"], holders.map(({ node, bytes, buffers }) => [
-          link(app, { kind: "node", id: node }, oneLine(store.word(node, "name"), 40)),
-          sourceText(store.word(node, "cell"), store.node(node, "line")),
-          oneLine(store.slices.get(store.node(node, "slice"))?.name ?? "", 16),
-          buffers.toLocaleString("en"), bytesText(bytes),
-        ]))
-      : h("p.pw-note", {}, "Nothing is held.")]);
-  }
-}
-
-export class ClientsPanel extends Panel {
-  /** @param {import("./app.js").App} app */
-  constructor(app) {
-    super(app);
-    this.clients = new Clients(app.store);
-    this.list = h("div");
-    fill(this.element, [h("h4.pw-h", {}, "Device time by client"), this.list]);
+  /** Attributes that explain a word, where the dashboard explains. @param {string} text @param {string} [more] */
+  means(text, more) {
+    const meaning = this.app.options.words[text];
+    return meaning || more ? { "data-tip": [text, meaning, more].filter(Boolean).join("\n") } : {};
   }
 
-  render() {
-    const { app } = this, { store, theme } = app, clients = this.clients.update();
-    const asked = clients.reduce((sum, c) => sum + (store.shares[c.client] ?? 0), 0);
-    const whole = Math.max(1e-12, clients.reduce((sum, c) => sum + c.seconds, 0)), programs = new Map();
-    for (const program of store.programs.values()) programs.set(program.client, (programs.get(program.client) ?? 0) + 1);
-    fill(this.list, [clients.length
-      ? table(["client", "share got", ">", ">share asked", ">device time", ">launches", ">programs", ">failed"], clients.map((c) => [
-          link(app, { kind: "client", id: c.client }, oneLine(c.client, 28)),
-          h("span.pw-bar", {}, h("i", { style: `width:${((100 * c.seconds) / whole).toFixed(1)}%;background:${colour(app.tracks.by === "client" ? app.tracks.colours.of(c.client) : hash(c.client) % NAMES, theme.dark)}` })),
-          percent(c.seconds / whole), store.shares[c.client] ? percent(store.shares[c.client] / asked) : "–", secondsText(c.seconds), c.launches.toLocaleString("en"), String(programs.get(c.client) ?? 0), c.failed ? String(c.failed) : "–",
-        ]))
-      : h("p.pw-note", {}, "No client has submitted anything yet.")]);
+  /** The part of a row that chooses it, by pointer and by key. @param {string} key @param {string} text */
+  pick(key, text) {
+    return h("button.pw-link.pw-pick", { "data-key": key }, text);
+  }
+
+  /**
+   * Makes an element a row: a click chooses, again clears, and it is marked where it belongs to what is chosen.
+   * @param {any} element @param {import("./select.js").Choice} choice @param {About} about
+   */
+  row(element, choice, about) {
+    const { selection } = this.app;
+    element.setAttribute("data-row", "");
+    element.classList.toggle("pw-chosen", selection.marks(about));
+    element.choose = () => {
+      if (selection.is(choice)) this.app._clear();
+      else this.app.choose(choice);
+    };
+    return element;
+  }
+
+  /**
+   * A table that is a table to screen readers too; heads that begin with `>` stand at the right.
+   * @param {string} none what is said instead where there are no rows @param {string[]} heads
+   * @param {any[]} all @param {(one: any) => {choice: any, about: About, cells: any[], tip?: string}} row
+   * @param {number} most so many are shown @param {string} rest about the others
+   */
+  table(none, heads, all, row, most = Infinity, rest = "") {
+    if (!all.length) return h("p.pw-note", none);
+    const kinds = heads.map((text) => ({ "class": text.startsWith(">") ? "pw-right" : "" }));
+    return [h("table",
+      h("thead", h("tr", heads.map((text, i) => h("th", { ...kinds[i], ...this.means(text.replace(">", "")) }, text.replace(">", ""))))),
+      h("tbody", all.slice(0, most).map((one) => {
+        const { choice, about, cells, tip } = row(one);
+        return this.row(h("tr", { "data-tip": tip }, cells.map((cell, i) => h("td", kinds[i], cell))), choice, about);
+      }))), all.length > most && h("p.pw-note", `and ${count(all.length - most, "other")}${rest}`)];
+  }
+
+  /** How fine the charts are. @param {HTMLElement} element @param {{seconds: number, step: number}} view */
+  grain(element, { seconds, step }) {
+    fill(element, [`${secondsText(seconds)} in which a program ran, without the pauses between; a step of the charts is ${secondsText(step)}, wider as the run goes on`]);
   }
 }

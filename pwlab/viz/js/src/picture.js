@@ -4,6 +4,7 @@
 // Laid out at once, a graph stands as pwlab/viz/graph.py draws it.
 
 import { BAND_HEAD, GAP, ISLAND_GAP, LANE_HEAD, place, ROW_GAP } from "./layout.js";
+import { above, had } from "./columns.js";
 import { FAILED, LINKS, LOUDEST, TRANSFER } from "./states.js";
 import { bytesText, count, oneLine, rangesText, secondsText, sourceText, width } from "./text.js";
 
@@ -13,8 +14,9 @@ export const LIMIT = 2_000;
 const NEWEST = 50_000;
 
 /** @typedef {{key: string, island: number, slice: number, x: number, w: number, bottom: number, gap: number}} Lane */
-/** @typedef {{key: string, nodes: number[], lane: Lane, rel: number, y: number, w: number, h: number, pill: boolean}} Box */
-/** @typedef {{from: Box, to: Box, bytes: number, link: number, both: boolean, points: [number, number][] | null, lane: Lane | null}} Edge */
+/** @typedef {{key: string, nodes: number[], lane: Lane, rel: number, y: number, w: number, h: number, pill: boolean, name: string}} Box */
+/** Of an edge `values` flow, the first of which has this `shape`, `bytes` together. */
+/** @typedef {{from: Box, to: Box, bytes: number, values: number, shape: number, link: number, both: boolean, points: [number, number][] | null, lane: Lane | null}} Edge */
 
 export class Picture {
   /** @param {import("./store.js").Store} store */
@@ -22,6 +24,8 @@ export class Picture {
     this.store = store;
     /** Which program is shown; 0 shows all. */
     this.program = 0;
+    /** What nodes of a slice that are shown as one have in common: `cell`, `slice`, `client`; "" shows nodes. */
+    this.by = "";
     /** Keys of groups that were opened. @type {Set<string>} */
     this.opened = new Set();
     this.reset();
@@ -41,6 +45,10 @@ export class Picture {
     this.boxOf = new Map();
     /** @type {Map<string, Edge>} */
     this._edgeOf = new Map();
+    /** Of edges between groups the buffers that were counted. @type {Map<Edge, Set<number>>} */
+    this._counted = new Map();
+    /** @type {{edge: Edge, below: boolean}[] | null} */
+    this._labels = null;
     this._seen = 0;
     this.shown = 0;
     this.grouping = "";
@@ -72,19 +80,42 @@ export class Picture {
   }
 
   _grouping(/** @type {number} */ nodes) {
-    if (nodes <= LIMIT) return "";
-    return this.grouping === "slice" || nodes > 20 * LIMIT ? "slice" : "cell and slice";
+    if (this.by || nodes <= LIMIT) return this.by;
+    return this.grouping === "slice" || nodes > 20 * LIMIT ? "slice" : "cell";
   }
 
   get note() {
-    return this.grouping ? `${count(this.shown, "node")} shown as ${count(this.boxes.length, "group")}, by ${this.grouping}` : "";
+    return this.grouping ? `${count(this.shown, "node")} shown as ${count(this.boxes.length, "group")}, by ${this.grouping === "slice" ? "" : `${this.grouping} and `}slice` : "";
+  }
+
+  /** The key of the group that a node belongs to where nodes are grouped. */
+  groupOf(/** @type {number} */ i) {
+    return `g${this.store.islandOf(i)}/${this.store.nodes.c.slice[i]}|${this.grouping === "slice" ? "" : this._commonText(i)}`;
+  }
+
+  _commonText(/** @type {number} */ i) {
+    return this.grouping === "client" ? this.store.client(i) : this.store.word(i, "cell");
   }
 
   _keyOf(/** @type {number} */ i) {
-    if (!this.grouping) return `n${i}`;
-    const lane = `${this.store.islandOf(i)}/${this.store.nodes.c.slice[i]}`;
-    const key = `g${lane}|${this.grouping === "slice" ? "" : this.store.nodes.c.cell[i]}`;
-    return this.opened.has(key) ? `n${i}` : key;
+    const key = this.grouping && this.groupOf(i);
+    return key && !this.opened.has(key) ? key : `n${i}`;
+  }
+
+  /** Opens a group, or closes the one that was opened around a node; whether there was something to do. */
+  turn(/** @type {Box} */ box) {
+    if (!this.grouping) return false;
+    if (box.key[0] === "g") this.opened.add(box.key);
+    else if (!this.opened.delete(this.groupOf(box.nodes[0]))) return false;
+    this.reset();
+    return true;
+  }
+
+  /** What the nodes of a group have in common, as a choice. @returns {import("./select.js").Choice} */
+  commonOf(/** @type {Box} */ box) {
+    const i = box.nodes[0];
+    if (this.grouping === "slice") return { kind: "slice", id: this.store.nodes.c.slice[i] };
+    return this.grouping === "client" ? { kind: "client", id: this.store.client(i) } : { kind: "cell", id: this.store.word(i, "cell") };
   }
 
   _block(/** @type {number[]} */ fresh) {
@@ -95,7 +126,8 @@ export class Picture {
       const key = this._keyOf(i);
       let box = this._byKey.get(key);
       if (!box) {
-        box = { key, nodes: [], lane: this._lane(s.islandOf(i), c.slice[i]), rel: 0, y: 0, w: 0, h: 0, pill: false };
+        box = { key, nodes: [], lane: this._lane(s.islandOf(i), c.slice[i]), rel: 0, y: 0, w: 0, h: 0, pill: false, name: "" };
+        if (key[0] === "g") box.name = this.grouping === "slice" ? "all of the slice" : this._commonText(i) || `no ${this.grouping}`;
         this._byKey.set(key, box);
         made.push(box);
       }
@@ -111,25 +143,25 @@ export class Picture {
     const order = new Map([...this.boxes, ...made].map((box, i) => [box, i]));
     for (const i of fresh) {
       const to = /** @type {Box} */ (this.boxOf.get(i));
-      /** @type {[number, number, number][]} */
+      /** @type {[number, number, number][]} writer, buffer or 0, network */
       const joins = [];
       for (let k = 0; k < c.insN[i]; k++) {
         const buffer = s.inputs.a[c.ins[i] + k], from = s.producer.get(buffer);
-        if (from >= 0) joins.push([from, s.bytes.get(buffer), c.link[i] || c.link[from]]);
+        if (from >= 0) joins.push([from, buffer, c.link[i] || c.link[from]]);
       }
       for (let k = 0; k < c.afterN[i]; k++) {
         const from = s.indexOf.get(s.orders.a[c.after[i] + k]);
         if (from >= 0) joins.push([from, 0, 0]);
       }
-      for (const [writer, bytes, link] of joins) {
+      for (const [writer, buffer, link] of joins) {
         const from = this.boxOf.get(writer);
         if (!from || from === to) continue;
         const back = (order.get(from) ?? 0) > (order.get(to) ?? 0);
         const [a, b] = back ? [to, from] : [from, to];
-        const key = `${a.key}>${b.key}`;
+        const key = keyOf(a, b);
         let edge = this._edgeOf.get(key);
         if (!edge) {
-          edge = { from: a, to: b, bytes: 0, link: 0, both: false, points: null, lane: null };
+          edge = { from: a, to: b, bytes: 0, values: 0, shape: 0, link: 0, both: false, points: null, lane: null };
           this._edgeOf.set(key, edge);
           const x = at.get(a), y = at.get(b);
           if (x !== undefined && y !== undefined) {
@@ -138,12 +170,56 @@ export class Picture {
           }
           this.edges.push(edge);
         }
-        edge.bytes += bytes;
+        if (buffer && this._isNew(edge, buffer)) {
+          edge.bytes += s.bytes.get(buffer);
+          edge.values++;
+          edge.shape ||= s.shape.get(buffer);
+        }
         edge.link = edge.link || link;
         edge.both ||= back;
       }
     }
+    this._labels = null;
     if (made.length) this._place(made, inside, drawn);
+  }
+
+  /** Whether a buffer is counted for the first time: many nodes of a group may read it, and it flows once. @param {Edge} edge @param {number} buffer */
+  _isNew(edge, buffer) {
+    if (edge.from.key[0] !== "g" && edge.to.key[0] !== "g") return true;
+    const seen = had(this._counted, edge, () => new Set());
+    return seen.size !== seen.add(buffer).size;
+  }
+
+  /** What flows along an edge: `f32[8,128] 4.0 KB`. */
+  flowOf(/** @type {Edge} */ edge) {
+    const what = edge.values === 1 ? this.store.strings[edge.shape] : edge.values ? count(edge.values, "value") : "";
+    return [what, edge.bytes ? bytesText(edge.bytes) : ""].filter(Boolean).join(" ") || "order only";
+  }
+
+  /**
+   * Where it is written what flows: once below the node that writes it if all of its edges carry the same, else above
+   * where it arrives alone. A transfer says in its pill what it moves.
+   */
+  labels() {
+    if (this._labels) return this._labels;
+    /** @type {Map<Box, Set<string>>} */
+    const out = new Map();
+    /** @type {Map<Box, number>} */
+    const into = new Map();
+    const flows = this.edges.filter((edge) => edge.values && !edge.from.pill);
+    for (const edge of flows) {
+      had(out, edge.from, () => new Set()).add(this.flowOf(edge));
+      into.set(edge.to, (into.get(edge.to) ?? 0) + 1);
+    }
+    const done = new Set();
+    this._labels = [];
+    for (const edge of flows) {
+      const same = out.get(edge.from)?.size === 1;
+      if (same ? done.has(edge.from) : into.get(edge.to) !== 1) continue;
+      done.add(edge.from);
+      this._labels.push({ edge, below: same });
+    }
+    return this._labels;
   }
 
   /** @param {Box[]} made @param {[number, number][]} inside @param {Edge[]} drawn */
@@ -169,13 +245,13 @@ export class Picture {
     });
     drawn.forEach((edge, i) => {
       // Bends stand in the lane of the target; the first points in that of the source.
-      const left = placed.lanes[column.get(edge.to.lane) ?? 0][0], source = inside[i][0];
+      const by = placed.lanes[column.get(edge.to.lane) ?? 0][0], source = inside[i][0];
       let points = placed.paths[i];
       if (edge.from.lane !== edge.to.lane) {
-        const middle = placed.at[source][0] + edge.from.w / 2;
-        while (points.length && points[0][0] === middle) points = points.slice(1);
+        const centre = placed.at[source][0] + edge.from.w / 2;
+        while (points.length && points[0][0] === centre) points = points.slice(1);
       }
-      edge.points = points.length > 2 ? points.map(([x, y]) => [x - left, y + down]) : null;
+      edge.points = points.length > 2 ? points.map(([x, y]) => [x - by, y + down]) : null;
     });
     lanes.forEach((lane, i) => (lane.w = placed.lanes[i][1]));
     let x = GAP;
@@ -191,9 +267,7 @@ export class Picture {
   /** @param {number} island @param {number} slice */
   _lane(island, slice) {
     const key = `${island}/${slice}`;
-    let lane = this.lanes.get(key);
-    if (!lane) this.lanes.set(key, (lane = { key, island, slice, x: 0, w: 0, bottom: 0, gap: 0 }));
-    return lane;
+    return had(this.lanes, key, () => ({ key, island, slice, x: 0, w: 0, bottom: 0, gap: 0 }));
   }
 
   _ordered() {
@@ -228,29 +302,53 @@ export class Picture {
     return bands;
   }
 
+  /** Whether a box is there by now, as a replay shows it. */
+  exists(/** @type {Box} */ box) {
+    return box.nodes[0] < this.store.known;
+  }
+
+  /** Nodes of a box that are there by now. */
+  _now(/** @type {Box} */ box) {
+    return this.store.replays ? box.nodes.slice(0, above(box.nodes, this.store.known - 1)) : box.nodes;
+  }
+
   /** The state that a box shows. */
   stateOf(/** @type {Box} */ box) {
     const states = this.store.nodes.c.state;
     if (box.nodes.length === 1) return states[box.nodes[0]];
-    const have = new Set(box.nodes.map((i) => states[i]));
+    const have = new Set(this._now(box).map((i) => states[i]));
     return LOUDEST.find((state) => have.has(state)) ?? 0;
   }
 
-  /** What is written on a box: [label, second line, error]. */
+  /** Why a node failed, or the first of a group that failed of its own; "" where the cause is another's. */
+  errorOf(/** @type {Box} */ box) {
+    const own = box.nodes.find((i) => this.store.broke(i));
+    return own === undefined ? "" : (box.name ? `${this.store.name(own, 20)}: ` : "") + this.store.word(own, "error");
+  }
+
+  /** What is written on a box: [label, second line, what failed before it]. */
   textsOf(/** @type {Box} */ box) {
     return texts(this.store, box);
   }
 }
 
+/** The x of a box, and of its middle. */
+export const left = (/** @type {Box} */ box) => box.lane.x + box.rel;
+export const middle = (/** @type {Box} */ box) => left(box) + box.w / 2;
+
+/** The key of an edge. @param {Box} a @param {Box} b */
+export function keyOf(a, b) {
+  return `${a.key}>${b.key}`;
+}
+
 /** @param {import("./store.js").Store} s @param {Box} box */
 function texts(s, box) {
   const i = box.nodes[0], c = s.nodes.c;
-  if (box.key[0] === "g") return [oneLine(s.word(i, "cell") || "no cell", 26), count(box.nodes.length, "node"), ""];
-  const took = c.end[i] > c.start[i] ? secondsText(c.end[i] - c.start[i]) : "";
+  if (box.name) return [oneLine(box.name, 26), count(box.nodes.length, "node"), ""];
+  const took = s.ran(i) ? secondsText(s.ran(i)) : "";
   if (box.pill) return [`${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}`, took, ""];
-  const cause = c.cause[i] && c.cause[i] !== c.id[i] ? s.indexOf.get(c.cause[i]) : -1;
-  const error = c.error[i] ? (cause >= 0 ? `after ${oneLine(s.word(cause, "name"), 30)} failed` : s.word(i, "error")) : "";
-  return [oneLine(s.word(i, "name"), 26), [sourceText(s.word(i, "cell"), c.line[i]), took].filter(Boolean).join(" · "), error];
+  const cause = s.cause(i), error = c.error[i] && cause >= 0 ? `after ${s.name(cause, 30)} failed` : "";
+  return [s.name(i, 26), [s.source(i), took].filter(Boolean).join(" · "), error];
 }
 
 /** Width and height that hold a box's texts, with room for what comes later: how long it ran, and an error. */

@@ -5,16 +5,16 @@
 // down whole and wider ones are opened; so a row of W pixels opens about W blocks a level. Blocks of indices and not
 // of time need no bin width to be chosen, and a row may hold microseconds and hours.
 
-import { above, Column } from "./columns.js";
+import { above, Column, f8, u2, u4 } from "./columns.js";
 
 const FAN = 4, BITS = 2;
 
 export class Row {
   constructor() {
-    this.start = new Column(Float64Array);
-    this.end = new Column(Float64Array);
-    this.ref = new Column(Uint32Array);
-    this.key = new Column(Uint16Array);
+    this.start = new Column(f8);
+    this.end = new Column(f8);
+    this.ref = new Column(u4);
+    this.key = new Column(u2);
     /** @type {{start: Float64Array, end: Float64Array, busy: Float64Array, key: Uint16Array, n: number}[]} */
     this.levels = [];
     /** Spans of which the blocks are right. */
@@ -150,7 +150,7 @@ export class Row {
       let out = this.levels[level];
       if (!out || out.start.length < blocks) {
         const room = Math.max(32, blocks * 2), old = out;
-        out = { start: new Float64Array(room), end: new Float64Array(room), busy: new Float64Array(room), key: new Uint16Array(room), n: 0 };
+        out = { start: new f8(room), end: new f8(room), busy: new f8(room), key: new u2(room), n: 0 };
         if (old) {
           out.start.set(old.start);
           out.end.set(old.end);

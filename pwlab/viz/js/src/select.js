@@ -1,6 +1,9 @@
 // What is chosen, for all views: a node, a program, a client, a device, a cell or a wait. One at a time.
 
-/** @typedef {{kind: "node" | "program" | "device" | "wait", id: number} | {kind: "client" | "cell" | "name", id: string}} Choice */
+/** @typedef {{kind: "node" | "program" | "device" | "slice" | "wait", id: number} | {kind: "client" | "cell" | "name", id: string}} Choice */
+
+/** What a row of a table is about; it is marked where one of these belongs to what is chosen. */
+/** @typedef {{devices?: number[], client?: string, node?: number, name?: string, cell?: string, line?: number, slice?: number, program?: number}} About */
 
 export class Selection {
   /** @param {import("./store.js").Store} store */
@@ -14,7 +17,7 @@ export class Selection {
 
   /** Chooses; nothing with null. */
   set(/** @type {Choice | null} */ choice) {
-    if (choice && this.choice && choice.kind === this.choice.kind && choice.id === this.choice.id) return;
+    if (choice && this.is(choice)) return;
     this.choice = choice;
     for (const listener of this.listeners) listener();
   }
@@ -27,12 +30,40 @@ export class Selection {
     switch (choice.kind) {
       case "node": return node === choice.id;
       case "program": return c.program[node] === choice.id;
+      case "slice": return c.slice[node] === choice.id;
       case "client": return this.store.client(node) === choice.id;
       case "cell": return this.store.strings[c.cell[node]] === choice.id;
       case "name": return this.store.strings[c.name[node]] === choice.id;
       case "device": return this.store.devices(node).includes(/** @type {number} */ (choice.id));
       default: return false;
     }
+  }
+
+  is(/** @type {Choice} */ choice) {
+    return this.choice?.kind === choice.kind && this.choice.id === choice.id;
+  }
+
+  /** What a row about a node is about; of `all` nodes of its line, or of itself alone. */
+  aboutNode(/** @type {number} */ node, all = false) {
+    const s = this.store, c = s.nodes.c;
+    /** @type {About} */
+    const about = { node, devices: s.gang(node), client: s.client(node), name: s.strings[c.name[node]], cell: s.strings[c.cell[node]], slice: c.slice[node] };
+    return all ? { ...about, line: c.line[node] } : { ...about, program: c.program[node] };
+  }
+
+  /** Whether a row belongs to what is chosen; false where nothing is. */
+  marks(/** @type {About} */ about) {
+    const choice = this.choice, s = this.store, c = s.nodes.c;
+    if (!choice) return false;
+    switch (choice.kind) {
+      case "device": return about.devices?.includes(choice.id) ?? false;
+      case "client": case "cell": case "name": case "slice": return about[choice.kind] === choice.id;
+      case "program": return about.program === choice.id || (about.program === undefined && about.client === s.programs.get(choice.id)?.client);
+      case "wait": return false;
+    }
+    if (about.node === undefined) return about.client === s.client(choice.id) || (about.devices?.some((id) => s.gang(choice.id).includes(id)) ?? false);
+    if (about.line === undefined) return about.node === choice.id;
+    return about.name === s.strings[c.name[choice.id]] && about.cell === s.strings[c.cell[choice.id]] && about.line === c.line[choice.id] && about.slice === c.slice[choice.id];
   }
 
   node() {

@@ -1,5 +1,10 @@
 // How numbers and names are written; the same as pwlab/viz/format.py.
 
+/** The number between two bounds that is nearest to a number. @param {number} low @param {number} x @param {number} high */
+export function within(low, x, high) {
+  return Math.max(low, Math.min(high, x));
+}
+
 const CONTROL = /[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]/g;
 const BIDI = /[\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
@@ -51,8 +56,13 @@ export function percent(/** @type {number} */ share) {
   return share >= 0.995 && share < 1 ? ">99%" : `${Math.round(share * 100)}%`;
 }
 
+/** A whole number, in groups of three digits. */
+export function digits(/** @type {number} */ n) {
+  return n.toLocaleString("en");
+}
+
 export function count(/** @type {number} */ n, /** @type {string} */ one, many = one + "s") {
-  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  return `${digits(n)} ${n === 1 ? one : many}`;
 }
 
 /** `Cell In[4]:3`; of a path, its end. */

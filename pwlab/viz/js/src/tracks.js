@@ -1,6 +1,7 @@
 // The rows of the timeline: what the host did, transfers by network, and each device within its island.
 
 import { Colours, KEY } from "./colours.js";
+import { had } from "./columns.js";
 import { Row } from "./row.js";
 import { COMPUTE, FAILED, TRANSFER } from "./states.js";
 
@@ -38,18 +39,23 @@ export class Tracks {
     this.by = "name";
     /** @type {Map<number, Track>} */
     this.devices = new Map();
-    /** @type {Record<string, Track>} */
-    this.host = {};
-    this._ends = this._waits = this._compiles = this._islands = 0;
+    /** @type {Map<string, Track>} */
+    this.host = new Map();
+    this._ends = this._waits = this._compiles = this._islands = this._named = 0;
     /** In the order in which they are drawn. @type {Track[]} */
     this.all = [];
   }
 
   /** The colour of a node. */
   keyOf(/** @type {number} */ node) {
+    const { c } = this.store.nodes;
+    return c.fate[node] === FAILED ? KEY.failed : this.hueOf(node);
+  }
+
+  /** The colour of a node's name, or of its network, whatever became of it. */
+  hueOf(/** @type {number} */ node) {
     const s = this.store, c = s.nodes.c;
-    if (c.state[node] === FAILED) return KEY.failed;
-    if (c.kind[node] === TRANSFER) return KEY.ici + Math.max(0, c.link[node] - 1);
+    if (c.kind[node] === TRANSFER) return KEY.move + c.link[node];
     return this.colours.of(this.by === "name" ? s.strings[c.name[node]] : s.client(node));
   }
 
@@ -57,13 +63,23 @@ export class Tracks {
   colourBy(/** @type {string} */ by) {
     this.by = by;
     this.colours = new Colours();
+    this._named = 0;
+    this._name();
     for (const track of this.all) if (track.kind !== "wait" && track.kind !== "compile") for (const row of track.rows) row.rekey((ref) => this.keyOf(ref));
+  }
+
+  /** Gives colours in the order in which names were recorded, as pictures without a browser do. */
+  _name() {
+    const s = this.store, c = s.nodes.c;
+    if (this.by === "client") for (const program of s.programs.values()) this.colours.of(program.client);
+    else for (; this._named < s.nodes.n; this._named++) if (c.kind[this._named] !== TRANSFER) this.colours.of(s.strings[c.name[this._named]]);
   }
 
   /** Takes what came since the last time; whether anything did. */
   update() {
     const s = this.store, c = s.nodes.c;
     let changed = false;
+    this._name();
     if (this._islands !== s.islands.size) {
       this._islands = s.islands.size;
       for (const island of s.islands.values()) for (const device of island.devices) this._device(device, island.id);
@@ -93,28 +109,18 @@ export class Tracks {
   }
 
   _device(/** @type {number} */ device, /** @type {number} */ island) {
-    let track = this.devices.get(device);
-    if (!track) {
-      this.devices.set(device, (track = new Track("device", `device ${device}`, island, device)));
-      this._order();
-    }
-    return track;
+    return had(this.devices, device, () => this._new(new Track("device", `device ${device}`, island, device)));
   }
 
   /** @param {Kind} kind @param {string} label */
   _host(kind, label) {
-    let track = this.host[label];
-    if (!track) {
-      track = this.host[label] = new Track(kind, label, -1, -1);
-      this._order();
-    }
-    return track;
+    return had(this.host, label, () => this._new(new Track(kind, label, -1, -1)));
   }
 
-  _order() {
-    const rank = { wait: 0, compile: 1, host: 2, transfer: 3, device: 4 };
-    const host = Object.values(this.host).sort((a, b) => rank[a.kind] - rank[b.kind] || (a.label < b.label ? -1 : 1));
-    const devices = [...this.devices.values()].sort((a, b) => a.island - b.island || a.device - b.device);
-    this.all = [...host, ...devices];
+  /** Takes its place among the others. @param {Track} track */
+  _new(track) {
+    const rank = (/** @type {Track} */ { kind }) => ["wait", "compile", "host", "transfer", "device"].indexOf(kind);
+    this.all = [...this.all, track].sort((a, b) => rank(a) - rank(b) || a.island - b.island || a.device - b.device || (a.label < b.label ? -1 : 1));
+    return track;
   }
 }

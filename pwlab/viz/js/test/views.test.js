@@ -2,19 +2,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../src/axis.js";
 import { Colours, NAMES } from "../src/colours.js";
+import { CheckedUsage } from "../src/checkpoints.js";
+import { ById } from "../src/columns.js";
+import { Moments } from "../src/moments.js";
 import { LIMIT, Picture } from "../src/picture.js";
 import { Selection } from "../src/select.js";
 import { Store } from "../src/store.js";
 import { bytesText, oneLine, percent, rangesText, secondsText, sourceText, width } from "../src/text.js";
-import { Clients, Idle, Memory, PARTS, Steps, totals } from "../src/totals.js";
+import { thin } from "../src/thin.js";
+import { sliding, totals } from "../src/totals.js";
 import { Tracks } from "../src/tracks.js";
+import { PARTS, Usage } from "../src/usage.js";
 
 /** A store with two islands of two devices; `add` puts a node into it. */
 function run() {
   const store = new Store();
   store.origin = 0;
   for (const id of [0, 1]) {
-    store.islands.set(id, { id, name: `island${id}`, chip: "tpu", devices: [2 * id, 2 * id + 1] });
+    store.islands.set(id, { id, name: `island${id}`, chip: "tpu", devices: [2 * id, 2 * id + 1], chips: [], capacity: id ? Infinity : 200 });
     store.slices.set(id, { id, name: `s${id}`, island: id, devices: [2 * id, 2 * id + 1], mapped: true });
   }
   const text = (word) => {
@@ -24,8 +29,9 @@ function run() {
   const add = (node) => {
     const i = store.nodes.add(), c = store.nodes.c;
     const { name = "f", cell = "Cell In[1]", inputs = [], program = 1, devices = "", bytes = 100, kind = 0, ...more } = node;
+    if (!store.programs.has(program)) store.opens.push(0);
     if (!store.programs.has(program)) store.programs.set(program, { id: program, name: "p", client: `c${program}`, opened: 0, ended: NaN, counts: [0, 0, 0, 0, 0, 0, 0] });
-    for (const key of ["added", "prepared", "queued", "launched", "start", "end", "ended"]) c[key][i] = NaN;
+    for (const key of ["added", "prepared", "queued", "launched", "start", "end", "ended", "held"]) c[key][i] = NaN;
     for (const key in more) c[key][i] = more[key];
     c.id[i] = i + 1;
     c.name[i] = text(name);
@@ -45,7 +51,11 @@ function run() {
     store.producer.set(i + 1, i);
     store.bytes.set(i + 1, bytes);
     store.counts[c.state[i]]++;
-    if (c.state[i] >= 4) store.ends.push(i);
+    c.fate[i] = c.state[i];
+    if (c.state[i] >= 4) {
+      c.ended[i] = c.end[i];
+      store.ends.push(i);
+    } else store.alive.add(i);
     if (c.launched[i] >= 0) store.launches.push(i);
     store.newest = Math.max(store.newest, more.end ?? 0);
     store.firstActive = 0;
@@ -117,13 +127,12 @@ test("above the limit nodes are grouped by cell, and a group can be opened", () 
 });
 
 test("idle time is taken apart by what the next launch waited for", () => {
-  const { store, add } = run(), tracks = new Tracks(store);
-  const far = add({ state: 4, added: 0, prepared: 0, launched: 0, start: 0, end: 4, devices: "2" , slice: 1 });
-  const move = add({ kind: 1, link: 2, state: 4, added: 0, start: 5, end: 7, inputs: [far], devices: "0" });
-  add({ state: 4, added: 1, prepared: 3, launched: 8, start: 8, end: 10, inputs: [move], devices: "0" });
-  tracks.update();
-  const parts = new Idle(store, tracks).of(0, 12);
-  const expected = { computing: 2, preparing: 2, "waiting for input": 2, transfer: 2, dispatch: 1, "nothing queued": 1 + 2 };
+  const { store, add } = run();
+  const far = add({ state: 4, added: 0, prepared: 0, launched: 0, start: 0, end: 4, devices: "2", slice: 1 });
+  const move = add({ kind: 1, link: 2, state: 4, added: 0, launched: 5, start: 5, end: 7, inputs: [far], devices: "0" });
+  add({ state: 4, added: 1, prepared: 3, held: 7, launched: 9, start: 10, end: 12, inputs: [move], devices: "0" });
+  const parts = new Usage(store).view(14).devices.get(0);
+  const expected = { computing: 2, preparing: 2, "waiting for input": 2, transfer: 2, memory: 2, dispatch: 1, "nothing queued": 1 + 2 };
   assert.deepEqual(Object.fromEntries(PARTS.map((p, i) => [p, parts[i]])), expected);
 });
 
@@ -138,20 +147,116 @@ test("totals of a stretch", () => {
   assert.deepEqual(sum.names.map((n) => [store.strings[n.name], n.seconds]), [["a", 2], ["b", 1]]);
 });
 
-test("memory and clients", () => {
-  const { store, add } = run(), memory = new Memory(store), clients = new Clients(store);
-  add({ state: 4, launched: 1, start: 1, end: 2, bytes: 100, devices: "0 1", program: 1 });
-  add({ state: 4, launched: 3, start: 3, end: 4, bytes: 50, devices: "0", program: 2 });
+/** Two clients: one lets go of what it made, the other waits for memory. */
+function crowded() {
+  const { store, add } = run();
+  store.told.push({ no: 0, time: 0, name: "c2", kind: "known", share: 3, most: 500, priority: 0 });
+  add({ state: 4, added: 0, launched: 1, start: 1, end: 2, bytes: 100, devices: "0 1", program: 1, spread: 1 });
+  add({ name: "keep", state: 4, added: 0, launched: 3, start: 3, end: 4, bytes: 150, devices: "0", program: 2 });
   store.freedAt.set(1, 3.5);
   store.frees.push(1);
-  memory.update();
-  const steps = memory.islands.get(0);
-  assert.deepEqual([steps.time, [...steps.sums()]], [[1, 3, 3.5], [100, 150, 50]]);
-  assert.deepEqual(memory.holders().map((e) => e.bytes), [50]);
-  assert.deepEqual(clients.update().map((e) => [e.client, e.seconds]), [["c1", 2], ["c2", 1]]);
-  const late = new Steps();
-  for (const [time, delta] of [[1, 5], [3, 5], [2, -2]]) late.add(time, delta);
-  assert.deepEqual([...late.sums()], [5, 3, 8]);
+  const late = add({ name: "late", state: 2, added: 4, held: 5, bytes: 100, devices: "0", program: 2 });
+  store.nodes.c.account[late] = store.strings.push("device 0") - 1;
+  store.nodes.c.short[late] = 50;
+  return store;
+}
+
+const numbers = (view) => ({
+  devices: [...view.devices], over: [...view.over], clients: view.clients, byClient: [...view.byClient], held: view.held.map((h) => [h.client, h.account, h.bytes, h.since]),
+  memory: view.memory.map((m) => [m.label, m.bytes, m.peak, m.capacity, m.series]), holders: view.holders.map((g) => [g.client, g.values, g.bytes]),
+});
+
+test("memory, its holders, what waits for it, and clients", () => {
+  const view = new Usage(crowded()).view(6), { memory, holders, held } = numbers(view);
+  assert.deepEqual(memory.map((m) => m.slice(0, 4)), [["device 0", 150, 200, 200], ["device 1", 0, 50, 200], ["device 2", 0, 0, Infinity], ["device 3", 0, 0, Infinity]]);
+  assert.deepEqual([memory[0][4].length, Math.max(...memory[0][4]), memory[0][4].at(-1)], [view.used, 200, 150]);
+  assert.deepEqual([holders, held], [[["c2", 1, 150]], [["c2", "device 0", 50, 5]]]);
+  assert.deepEqual(view.clients.map((c) => [c.client, c.asked, c.got, c.launches, c.waiting, c.held, c.bytes, c.most]),
+    // Two device seconds went to c1 while both had work, one to c2 while it alone had some.
+    [["c2", 2.5 / 3, 1 / 3, 1, 1, 1, 150, 500], ["c1", 0.25, 1, 1, 0, 0, 0, Infinity]]);
+});
+
+/** What a page has of a store. */
+function page(store) {
+  return { usage: new Usage(store), tracks: new Tracks(store), selection: new Selection(store), views: { graph: { picture: new Picture(store) } } };
+}
+
+test("what a page lets go of stays in its totals", () => {
+  const store = crowded(), app = page(store), { usage, selection } = app;
+  selection.set({ kind: "node", id: 2 });
+  const before = numbers(usage.view(6));
+  thin(store, [app], 0);
+  assert.deepEqual(numbers(usage.view(6)), before);
+  assert.deepEqual([store.thinned, store.nodes.n, [...store.alive], store.word(0, "name")], [1, 2, [1], "keep"]);
+  assert.deepEqual([store.producer.get(1), store.producer.get(2), store.written(0), store.launches.n, store.ends.n], [-1, 0, 150, 1, 1]);
+  assert.equal(selection.node(), 1);
+  assert.ok(selection.marks(selection.aboutNode(1)));
+});
+
+test("what stays after letting go stays where it was, in the timeline and in the graph", () => {
+  const { store, add } = run(), app = page(store), { tracks } = app, { picture } = app.views.graph;
+  for (let i = 0; i < 40; i++) {
+    add({ name: `n${i}`, state: 4, start: i, end: i + 1, devices: "0", inputs: i % 3 ? [i - 1] : [] });
+    store.waits.push({ time: i, seconds: 0.5, reason: `w${i}`, cell: "", line: 0, text: "", buffer: 0 });
+    if (i % 10) store.freedAt.set(i + 1, i + 1);
+  }
+  picture.update();
+  tracks.update();
+  const shown = () => new Map(picture.boxes.map((box) => [store.word(box.nodes[0], "name"), [box.lane.x + box.rel, box.y]]));
+  const rows = () => tracks.all.map((track) => track.rows.map((row) => Array.from({ length: row.n }, (_, i) => [row.start.a[i], track.kind === "wait" ? store.waits[row.ref.a[i]].reason : store.word(row.ref.a[i], "name")])));
+  const places = shown(), [waits, device] = rows();
+  thin(store, [app], 15);
+  // The newest fifteen, and those whose results are held.
+  const left = [0, 10, 20, ...Array.from({ length: 15 }, (_, i) => 25 + i)];
+  assert.deepEqual([...shown()], left.map((i) => [`n${i}`, places.get(`n${i}`)]));
+  assert.deepEqual(rows()[1][0], left.map((i) => device[0][i]));
+  assert.deepEqual(rows()[0][0], waits[0].slice(25));
+  for (const [i, name] of [[0, "n0"], [1, "n10"], [17, "n39"]]) assert.equal(store.word(i, "name"), name);
+  assert.deepEqual(store.sources(17).map((i) => store.word(i, "name")), []);
+  assert.deepEqual(store.sources(16).map((i) => store.word(i, "name")), ["n37"]);
+  assert.ok(picture.edges.every(({ from, to }) => picture.boxes.includes(from) && picture.boxes.includes(to)));
+  add({ name: "new", state: 4, start: 50, end: 51, devices: "0", inputs: [39] });
+  assert.ok(picture.update() && tracks.update());
+  for (const [name, at] of shown()) if (name !== "new") assert.deepEqual(at, places.get(name));
+});
+
+test("going back in a replay comes to the same as playing to there", () => {
+  const store = crowded(), moments = new Moments(store), checked = new CheckedUsage(store);
+  for (const time of [6, 1.5, 3.2, 5.5, 0.5, 4.1, 3.6, 6]) {
+    moments.seek(time);
+    assert.deepEqual(numbers(checked.view(time)), numbers(new Usage(store).view(time)), `at ${time}`);
+  }
+  assert.ok(checked._marks.length > 10);
+});
+
+test("numbers by id begin anywhere", () => {
+  const by = new ById(Float64Array, NaN);
+  for (const id of [5, 3, 6, 1_000_000, 1_000_001]) by.set(id, id);
+  assert.deepEqual([5, 3, 6, 1_000_000, 1_000_001, 4, 7, 2_000_000].map((id) => by.get(id)), [5, 3, 6, 1_000_000, 1_000_001, NaN, NaN, NaN]);
+  assert.ok(by.a.length < 3_000);
+});
+
+test("parts in a window that slides", () => {
+  const { rows, bins } = sliding([[1, 1, 0, 0], [1, 3, 0, 4]], 4);
+  assert.equal(bins, 1);
+  assert.deepEqual(rows.map((row) => [...row]), [[0.5, 0.25, 0, 0], [0.5, 0.75, 0, 1]]);
+  assert.equal(sliding([new Float64Array(480)], 480).bins, 20);
+});
+
+test("rows are marked where they belong to what is chosen", () => {
+  const { store, add } = run(), selection = new Selection(store);
+  const a = add({ cell: "Cell In[1]", devices: "0 1", program: 1 }), b = add({ cell: "Cell In[2]", devices: "2", program: 2 });
+  const rows = { d1: { devices: [1] }, d2: { devices: [2] }, c1: { client: "c1" }, c2: { client: "c2" }, a: selection.aboutNode(a), b: selection.aboutNode(b, true) };
+  const marked = (choice) => {
+    selection.set(choice);
+    return Object.keys(rows).filter((key) => selection.marks(rows[key]));
+  };
+  assert.deepEqual(marked(null), []);
+  assert.deepEqual(marked({ kind: "device", id: 1 }), ["d1", "a"]);
+  assert.deepEqual(marked({ kind: "client", id: "c2" }), ["c2", "b"]);
+  assert.deepEqual(marked({ kind: "cell", id: "Cell In[1]" }), ["a"]);
+  assert.deepEqual(marked({ kind: "program", id: 2 }), ["c2", "b"]);
+  assert.deepEqual(marked({ kind: "node", id: a }), ["d1", "c1", "a"]);
 });
 
 test("a choice tells which nodes belong to it", () => {

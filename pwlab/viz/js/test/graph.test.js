@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Picture } from "../src/picture.js";
+import { Store } from "../src/store.js";
+
+/** Two slices on two islands, two clients; nodes are [cell, slice, client, inputs, more]. */
+function graph(...nodes) {
+  const store = new Store(), text = (word) => (store.strings.includes(word) ? store.strings.indexOf(word) : store.strings.push(word) - 1);
+  store.origin = 0;
+  for (const id of [0, 1]) {
+    store.islands.set(id, { id, name: `island${id}`, chip: "tpu", devices: [id] });
+    store.slices.set(id, { id, name: `s${id}`, island: id, devices: [id], mapped: true });
+  }
+  nodes.forEach(([cell, slice, client, inputs, more = {}], i) => {
+    store.nodes.add();
+    const c = store.nodes.c, fields = { id: i + 1, name: text(`f${i}`), cell: text(cell), program: client, slice, island: slice, parts: 1, ins: store.inputs.n, insN: inputs.length, outs: store.outputs.n, outsN: 1, added: i, ...more };
+    store.programs.set(client, { id: client, client: `c${client}` });
+    for (const from of inputs) store.inputs.push(from + 1);
+    store.outputs.push(i + 1);
+    for (const key in fields) c[key][i] = typeof fields[key] === "string" ? text(fields[key]) : fields[key];
+    store.indexOf.set(i + 1, i);
+    store.producer.set(i + 1, i);
+    store.bytes.set(i + 1, 4096);
+    store.shape.set(i + 1, text("f32[8,128]"));
+  });
+  return store;
+}
+
+function grouped(store, by) {
+  const picture = new Picture(store);
+  picture.by = by;
+  picture.update();
+  return picture;
+}
+
+const RUN = () => graph(["Cell In[1]", 0, 1, []], ["Cell In[2]", 0, 2, [0]], ["Cell In[2]", 1, 2, [0, 1], { link: 2 }], ["Cell In[2]", 1, 1, [0, 2]]);
+
+test("nodes are grouped by what was asked for, in their slice", () => {
+  const labels = (by) => grouped(RUN(), by).boxes.map((box) => [box.name, box.nodes]);
+  assert.deepEqual(labels(""), [["", [0]], ["", [1]], ["", [2]], ["", [3]]]);
+  assert.deepEqual(labels("cell"), [["Cell In[1]", [0]], ["Cell In[2]", [1]], ["Cell In[2]", [2, 3]]]);
+  assert.deepEqual(labels("slice"), [["all of the slice", [0, 1]], ["all of the slice", [2, 3]]]);
+  assert.deepEqual(labels("client"), [["c1", [0]], ["c2", [1]], ["c2", [2]], ["c1", [3]]]);
+  assert.equal(grouped(RUN(), "slice").note, "4 nodes shown as 2 groups, by slice");
+  assert.equal(grouped(RUN(), "client").note, "4 nodes shown as 4 groups, by client and slice");
+});
+
+test("a group opens, and closes around any of its nodes", () => {
+  const picture = grouped(RUN(), "slice");
+  assert.ok(picture.turn(picture.boxes[1]));
+  picture.update();
+  assert.deepEqual(picture.boxes.map((box) => box.nodes), [[0, 1], [2], [3]]);
+  assert.ok(picture.turn(picture.boxes[2]));
+  picture.update();
+  assert.deepEqual(picture.boxes.map((box) => box.nodes), [[0, 1], [2, 3]]);
+  assert.ok(!grouped(RUN(), "").turn(picture.boxes[0]), "without groups there is nothing to close");
+});
+
+test("a group is chosen by what its nodes have in common", () => {
+  const choice = (by) => {
+    const picture = grouped(RUN(), by);
+    return picture.commonOf(picture.boxes[1]);
+  };
+  assert.deepEqual(["cell", "slice", "client"].map(choice), [{ kind: "cell", id: "Cell In[2]" }, { kind: "slice", id: 1 }, { kind: "client", id: "c2" }]);
+});
+
+test("edges say what flows, once where it is written or where it arrives alone", () => {
+  const picture = grouped(RUN(), ""), flow = ({ edge, below }) => [edge.from.nodes[0], picture.flowOf(edge), below];
+  assert.deepEqual(picture.labels().map(flow), [[0, "f32[8,128] 4.0 KB", true], [1, "f32[8,128] 4.0 KB", true], [2, "f32[8,128] 4.0 KB", true]]);
+  const groups = grouped(RUN(), "slice");
+  // Two nodes of the group read the first value, and it flows once.
+  assert.deepEqual(groups.edges.map((edge) => [groups.flowOf(edge), edge.link]), [["2 values 8.0 KB", 2]]);
+});
+
+test("what failed of its own says why, alone and in a group", () => {
+  const store = graph(["Cell In[1]", 0, 1, [], { state: 5, error: "ValueError: no" }], ["Cell In[1]", 0, 1, [0], { state: 5, error: "it has no input", cause: 1 }]);
+  const alone = grouped(store, "");
+  assert.deepEqual(alone.boxes.map((box) => alone.errorOf(box)), ["ValueError: no", ""]);
+  assert.equal(alone.textsOf(alone.boxes[1])[2], "after f0 failed");
+  const group = grouped(store, "cell");
+  assert.equal(group.errorOf(group.boxes[0]), "f0: ValueError: no");
+});
+
+test("of a replay only what was recorded by then is there", () => {
+  const store = RUN(), picture = grouped(store, "slice");
+  store.moment = 1.5;
+  store.past = 2;
+  assert.deepEqual(picture.boxes.map((box) => picture.exists(box)), [true, false]);
+});
