@@ -28,10 +28,10 @@ def test_columns_hold_numbers_and_texts() -> None:
     facts = list(run(50))
     chunk = encoder.chunk(facts, 7)
     assert (chunk.first, chunk.last) == (7, 6 + len(facts))
-    assert list(column(chunk, "nodes", "id")) == list(range(1, 51))
-    names = [encoder.strings.all[i] for i in column(chunk, "nodes", "name")]
+    assert list(column(chunk, "adds", "id")) == list(range(1, 51))
+    names = [encoder.strings.all[i] for i in column(chunk, "adds", "name")]
     assert names == [f"layer{k % 9}" for k in range(50)]
-    added = chunk.header["base"] + column(chunk, "nodes", "time") * 1e-6
+    added = chunk.header["base"] + column(chunk, "adds", "time") * 1e-6
     assert np.allclose(added, [f.time for f in facts if type(f).__name__ == "NodeAdded"], atol=1e-6)
 
 

@@ -200,7 +200,7 @@ def test_a_long_history_drops_its_oldest_and_keeps_what_lasts() -> None:
         pass
     first, second, *_ = history.after(0)
     assert first.header["whole"] and (first.first, first.last + 1) == (1, second.first)
-    assert set(first.header["tables"]) == {"islands", "slices"}
+    assert set(first.header["tables"]) == {"joins", "slices"}
     assert history.lost == first.last
 
 

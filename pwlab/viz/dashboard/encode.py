@@ -155,15 +155,15 @@ class Encoder:
     def _islands(self, out: _Writer, no: Any, facts: list[IslandKnown]) -> None:
         s = self.strings
         out.table(
-            "islands",
+            "joins",
             len(facts),
             no=no,
             id=_u4(f.island.id for f in facts),
             name=_u4(s(f.island.name) for f in facts),
             chip=_u4(s(f.island.chip) for f in facts),
-            devices=_u4(self._devices(f.island.devices) for f in facts),
+            gang=_u4(self._devices(f.island.devices) for f in facts),
             chips=_u4(self._devices(f.island.chips) for f in facts),
-            capacity=_f8(-1 if f.island.hbm_bytes is None else f.island.hbm_bytes for f in facts),
+            hbm=_f8(-1 if f.island.hbm_bytes is None else f.island.hbm_bytes for f in facts),
         )
 
     def _clients(self, out: _Writer, no: Any, facts: list[ClientKnown]) -> None:
@@ -196,7 +196,7 @@ class Encoder:
             time=out.times([f.time for f in facts]),
             name=_u4(self.strings(f.name) for f in facts),
             island=_u4(f.island + 1 for f in facts),
-            devices=_u4(self._devices(f.devices) for f in facts),
+            gang=_u4(self._devices(f.devices) for f in facts),
         )
 
     def _unmapped(self, out: _Writer, no: Any, facts: list[SliceUnmapped]) -> None:
@@ -214,7 +214,7 @@ class Encoder:
     def _programs(self, out: _Writer, no: Any, facts: list[ProgramOpened]) -> None:
         s = self.strings
         out.table(
-            "programs",
+            "begins",
             len(facts),
             no=no,
             id=_u4(f.program for f in facts),
@@ -237,7 +237,7 @@ class Encoder:
     def _nodes(self, out: _Writer, no: Any, facts: list[NodeAdded]) -> None:
         s, specs = self.strings, [f.node for f in facts]
         out.table(
-            "nodes",
+            "adds",
             len(facts),
             no=no,
             id=_u4(n.id for n in specs),
@@ -278,7 +278,7 @@ class Encoder:
             time=out.times([f.time for f in facts]),
             state=_u1(STATE[f.state] for f in facts),
             island=_u4(0 if f.island is None else f.island + 1 for f in facts),
-            devices=_u4(self._devices(f.devices) for f in facts),
+            gang=_u4(self._devices(f.devices) for f in facts),
             seconds=np.fromiter((f.seconds for f in facts), np.float32),
             scratch=_f8(f.scratch for f in facts),
             written=_u4(len(f.written) for f in facts),
@@ -310,7 +310,7 @@ class Encoder:
             end=out.times([f.end if r else f.time for f, r in zip(facts, ran, strict=True)]),
             state=_u1(STATE[f.state] for f in facts),
             island=_u4(0 if f.island is None else f.island + 1 for f in facts),
-            devices=_u4(self._devices(f.devices) for f in facts),
+            gang=_u4(self._devices(f.devices) for f in facts),
             error=_u4(self.strings(f.error) for f in facts),
             cause=_u4(f.cause or 0 for f in facts),
         )

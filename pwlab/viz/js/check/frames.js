@@ -21,8 +21,8 @@ function run(count, devices, joined) {
     store.islands.set(id, { id, name: `island${id}`, chip: "tpu", devices: mine });
     store.slices.set(id, { id, name: `s${id}`, island: id, devices: mine, mapped: true });
   }
-  for (let k = 0; k < 20; k++) store.strings.push(`computation_${k}`);
-  store.strings.push("Cell In[4]");
+  for (let k = 0; k < 20; k++) store.texts.push(`computation_${k}`);
+  store.texts.push("Cell In[4]");
   store.programs.set(1, { id: 1, name: "p", client: "main", cell: "Cell In[4]", line: 1, text: "", opened: 0, ended: NaN, state: -1, counts: [0, 0, 0, 0, 0, 0, 0] });
   for (let d = 0; d < devices; d++) store.deviceSets.set(1e6 + d, [d]);
   for (let i = 0; i < count; i++) {

@@ -58,7 +58,7 @@ function node(app, i) {
     line("until queued", span(c.prepared[i], c.queued[i])),
     line("in the queue", span(c.queued[i], c.launched[i])),
     line(word(app, "slice"), `${oneLine(slice?.name ?? String(c.slice[i]), 20)}${island ? ` on ${oneLine(island.name, 20)}` : ""}`),
-    line("devices", devices.length && [devices.length > 1 && app.options.words["gang"] && [word(app, "gang"), " of "], rangesText(devices)]),
+    line("on devices", devices.length && [devices.length > 1 && app.options.words["gang"] && [word(app, "gang"), " of "], rangesText(devices)]),
     line("moves", c.link[i] && `${bytesText(c.moved[i])} over `, word(app, LINKS[c.link[i]])),
     line("writes", c.outsN[i] && bytesText(store.written(i))),
     written(app, store.word(i, "cell"), c.line[i], store.word(i, "text")),
@@ -126,6 +126,6 @@ function stretch(app, [from, to]) {
     line("transfers", all.transfers && `${digits(all.transfers)}, ${bytesText(all.moved)}`),
     line("waits", all.waits && `${digits(all.waits)}, ${secondsText(all.waited)}`),
     all.names.length > 0 && h("h5", "device time"),
-    all.names.slice(0, 10).map((name) => line(pick(app, { kind: "name", id: store.strings[name.name] }, oneLine(store.strings[name.name], 22)), `${secondsText(name.seconds)} · ${count(name.launches, "launch", "launches")}`)),
+    all.names.slice(0, 10).map((name) => line(pick(app, { kind: "name", id: store.texts[name.name] }, oneLine(store.texts[name.name], 22)), `${secondsText(name.seconds)} · ${count(name.launches, "launch", "launches")}`)),
   ];
 }

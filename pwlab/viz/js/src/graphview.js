@@ -27,7 +27,7 @@ export class Graph {
     this.fitted = true;
     this.program = choices("which program is shown", [], (program) => this._choose(Number(program)));
     this.note = h("span.pw-note");
-    this.by = choices("what is shown as one", [["", "nodes"], ["cell", "by cell"], ["slice", "by slice"], ["client", "by client"]], (by) => this.group(by));
+    this.by = choices("what is shown as one", [["", "each node"], ["cell", "by cell"], ["slice", "by slice"], ["client", "by client"]], (by) => this.group(by));
     this.close = button("Close groups", "close the groups that were opened", () => this.group(this.picture.by), { hidden: true });
     this.element.append(h("div.pw-tools", this.program, this.by, this.close, button("Tidy", "lay everything out anew (R)", () => this.tidy()), this.note));
     this._programs = -1;

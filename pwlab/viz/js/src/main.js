@@ -42,7 +42,7 @@ class Shared {
 
   ready() {
     this._asked = performance.now();
-    this.say("ready", { seen: this.store.last, strings: this.store.strings.length });
+    this.say("ready", { seen: this.store.last, strings: this.store.texts.length });
   }
 
   /** @param {any} message @param {any[]} buffers */

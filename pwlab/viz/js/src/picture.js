@@ -192,7 +192,7 @@ export class Picture {
 
   /** What flows along an edge: `f32[8,128] 4.0 KB`. */
   flowOf(/** @type {Edge} */ edge) {
-    const what = edge.values === 1 ? this.store.strings[edge.shape] : edge.values ? count(edge.values, "value") : "";
+    const what = edge.values === 1 ? this.store.texts[edge.shape] : edge.values ? count(edge.values, "value") : "";
     return [what, edge.bytes ? bytesText(edge.bytes) : ""].filter(Boolean).join(" ") || "order only";
   }
 
@@ -281,7 +281,7 @@ export class Picture {
   headOf(/** @type {Lane} */ lane) {
     const slice = this.store.slices.get(lane.slice);
     if (!slice) return [`slice ${lane.slice}`, ""];
-    const where = slice.island === lane.island ? `${slice.devices.length === 1 ? "device" : "devices"} ${rangesText(slice.devices)}` : "";
+    const where = slice.island === lane.island ? `device${slice.devices.length === 1 ? "" : "s"} ${rangesText(slice.devices)}` : "";
     return [`slice ${oneLine(slice.name, 20)}`, where];
   }
 

@@ -32,8 +32,8 @@ export class Selection {
       case "program": return c.program[node] === choice.id;
       case "slice": return c.slice[node] === choice.id;
       case "client": return this.store.client(node) === choice.id;
-      case "cell": return this.store.strings[c.cell[node]] === choice.id;
-      case "name": return this.store.strings[c.name[node]] === choice.id;
+      case "cell": return this.store.texts[c.cell[node]] === choice.id;
+      case "name": return this.store.texts[c.name[node]] === choice.id;
       case "device": return this.store.devices(node).includes(/** @type {number} */ (choice.id));
       default: return false;
     }
@@ -47,7 +47,7 @@ export class Selection {
   aboutNode(/** @type {number} */ node, all = false) {
     const s = this.store, c = s.nodes.c;
     /** @type {About} */
-    const about = { node, devices: s.gang(node), client: s.client(node), name: s.strings[c.name[node]], cell: s.strings[c.cell[node]], slice: c.slice[node] };
+    const about = { node, devices: s.gang(node), client: s.client(node), name: s.texts[c.name[node]], cell: s.texts[c.cell[node]], slice: c.slice[node] };
     return all ? { ...about, line: c.line[node] } : { ...about, program: c.program[node] };
   }
 
@@ -63,7 +63,7 @@ export class Selection {
     }
     if (about.node === undefined) return about.client === s.client(choice.id) || (about.devices?.some((id) => s.gang(choice.id).includes(id)) ?? false);
     if (about.line === undefined) return about.node === choice.id;
-    return about.name === s.strings[c.name[choice.id]] && about.cell === s.strings[c.cell[choice.id]] && about.line === c.line[choice.id] && about.slice === c.slice[choice.id];
+    return about.name === s.texts[c.name[choice.id]] && about.cell === s.texts[c.cell[choice.id]] && about.line === c.line[choice.id] && about.slice === c.slice[choice.id];
   }
 
   node() {

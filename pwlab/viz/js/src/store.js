@@ -18,7 +18,7 @@ import { DONE, FAILED, LAUNCHED, PREPARED, QUEUED, STATES, WAITING } from "./sta
 
 export class Store {
   constructor() {
-    this.strings = [""];
+    this.texts = [""];
     /** Number of the last fact that is known. */
     this.last = 0;
     this.lost = 0;
@@ -98,8 +98,8 @@ export class Store {
    * @param {any} batch @param {any[]} buffers
    */
   take(batch, buffers) {
-    if (batch.strings_from > this.strings.length) return false;
-    batch.strings.forEach((/** @type {string} */ text, /** @type {number} */ i) => (this.strings[batch.strings_from + i] = text));
+    if (batch.strings_from > this.texts.length) return false;
+    batch.strings.forEach((/** @type {string} */ text, /** @type {number} */ i) => (this.texts[batch.strings_from + i] = text));
     if (isNaN(this.origin) && (batch.chunks.length || this.last)) this.origin = batch.origin;
     for (let i = 0; i < batch.chunks.length; i++) {
       const chunk = batch.chunks[i];
@@ -150,7 +150,7 @@ export class Store {
 
   /** A text field of a node. */
   word(/** @type {number} */ i, /** @type {string} */ field) {
-    return this.strings[this.nodes.c[field][i]] ?? "";
+    return this.texts[this.nodes.c[field][i]] ?? "";
   }
 
   /** The name of a node, in a line of so many columns. */
@@ -230,7 +230,7 @@ export class Store {
   // --- facts ---------------------------------------------------------------------------
 
   _set(/** @type {number} */ at) {
-    return had(this.deviceSets, at, () => (this.strings[at] ? this.strings[at].split(" ").map(Number) : []));
+    return had(this.deviceSets, at, () => (this.texts[at] ? this.texts[at].split(" ").map(Number) : []));
   }
 
   /** @param {any} chunk @param {Record<string, any>} t */
@@ -238,7 +238,7 @@ export class Store {
     const base = chunk.base - this.origin;
     // Rows from here on are new; a whole chunk has no numbers of its own.
     const skip = chunk.whole ? -1 : this.last - chunk.from;
-    const s = this.strings;
+    const s = this.texts;
     const each = (/** @type {string} */ name, /** @type {(r: any, i: number, t: number) => void} */ f) => {
       const rows = t[name];
       if (!rows) return;
@@ -249,9 +249,9 @@ export class Store {
         f(rows, i, time);
       }
     };
-    each("islands", (r, i) => this.islands.set(r.id[i], { id: r.id[i], name: s[r.name[i]], chip: s[r.chip[i]], devices: this._set(r.devices[i]), chips: this._set(r.chips[i]), capacity: r.capacity[i] < 0 ? Infinity : r.capacity[i] }));
+    each("joins", (r, i) => this.islands.set(r.id[i], { id: r.id[i], name: s[r.name[i]], chip: s[r.chip[i]], devices: this._set(r.gang[i]), chips: this._set(r.chips[i]), capacity: r.hbm[i] < 0 ? Infinity : r.hbm[i] }));
     each("slices", (r, i, time) => {
-      const devices = this._set(r.devices[i]), was = this.slices.get(r.id[i]);
+      const devices = this._set(r.gang[i]), was = this.slices.get(r.id[i]);
       if (was && was.devices !== devices) this.moves.push({ time, slice: r.id[i], devices });
       this.slices.set(r.id[i], { id: r.id[i], name: s[r.name[i]], island: r.island[i] - 1, devices, mapped: true });
     });
@@ -263,7 +263,7 @@ export class Store {
       const slice = this.slices.get(r.id[i]);
       if (slice) slice.mapped = false;
     });
-    each("programs", (r, i, time) => {
+    each("begins", (r, i, time) => {
       this.programs.set(r.id[i], {
         id: r.id[i], name: s[r.name[i]], client: s[r.client[i]], cell: s[r.cell[i]], line: r.line[i], text: s[r.text[i]],
         opened: time, ended: NaN, state: -1, counts: STATES.map(() => 0),
@@ -321,7 +321,7 @@ export class Store {
 
   /** @param {Record<string, any>} t @param {number} skip @param {number} base */
   _addNodes(t, skip, base) {
-    const rows = t.nodes;
+    const rows = t.adds;
     if (!rows) return;
     let ins = 0, outs = 0, after = 0;
     for (let i = 0; i < rows.rows; i++) {
@@ -368,7 +368,7 @@ export class Store {
     this._count(node, c.state[node], state);
     c.state[node] = state;
     if (r.island[i]) c.island[node] = r.island[i] - 1;
-    if (r.devices[i]) c.devices[node] = r.devices[i];
+    if (r.gang[i]) c.devices[node] = r.gang[i];
     if (state === WAITING) c.prepared[node] = c.held[node] = NaN;
     else if (state === PREPARED) {
       c.prepared[node] = time;
@@ -396,7 +396,7 @@ export class Store {
     c.end[node] = end > start ? end : NaN;
     if (end > start && start < this.firstActive) this.firstActive = start;
     if (r.island[i]) c.island[node] = r.island[i] - 1;
-    if (r.devices[i]) c.devices[node] = r.devices[i];
+    if (r.gang[i]) c.devices[node] = r.gang[i];
     c.error[node] = r.error[i];
     c.cause[node] = r.cause[i];
     if (state === DONE && isNaN(c.launched[node])) this.launches.push(node);

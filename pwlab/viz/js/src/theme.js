@@ -32,9 +32,7 @@ function luminance(/** @type {string} */ rgb) {
 /** Calls `changed` when the host's theme may have changed; returns what ends this. */
 export function watchTheme(/** @type {() => void} */ changed) {
   const observer = new MutationObserver(changed);
-  const options = { attributes: true, attributeFilter: ["class", "theme", "data-jp-theme-light", "data-theme", "data-vscode-theme-kind", "style"] };
-  observer.observe(document.documentElement, options);
-  observer.observe(document.body, options);
+  for (const place of [document.documentElement, document.body]) observer.observe(place, { attributes: true });
   const media = window.matchMedia("(prefers-color-scheme: dark)");
   media.addEventListener("change", changed);
   return () => {

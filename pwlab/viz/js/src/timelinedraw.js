@@ -96,7 +96,7 @@ function exact(v, g, row, line, y, [first, last]) {
       g.fillRect(left, top, wide, tall);
     }
     if (wide > 26 && tall > 9) {
-      const text = isWait ? `${store.waits[ref].reason} · ${store.waits[ref].cell}` : store.strings[c.name[ref]];
+      const text = isWait ? `${store.waits[ref].reason} · ${store.waits[ref].cell}` : store.texts[c.name[ref]];
       label(v, g, key, text, left + 4, top + tall / 2 + 0.5, wide - 8);
     }
     if (!isWait && selection.node() === ref) {

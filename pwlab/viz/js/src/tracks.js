@@ -56,7 +56,7 @@ export class Tracks {
   hueOf(/** @type {number} */ node) {
     const s = this.store, c = s.nodes.c;
     if (c.kind[node] === TRANSFER) return KEY.move + c.link[node];
-    return this.colours.of(this.by === "name" ? s.strings[c.name[node]] : s.client(node));
+    return this.colours.of(this.by === "name" ? s.texts[c.name[node]] : s.client(node));
   }
 
   /** Colours by `name` or by `client`. */
@@ -72,7 +72,7 @@ export class Tracks {
   _name() {
     const s = this.store, c = s.nodes.c;
     if (this.by === "client") for (const program of s.programs.values()) this.colours.of(program.client);
-    else for (; this._named < s.nodes.n; this._named++) if (c.kind[this._named] !== TRANSFER) this.colours.of(s.strings[c.name[this._named]]);
+    else for (; this._named < s.nodes.n; this._named++) if (c.kind[this._named] !== TRANSFER) this.colours.of(s.texts[c.name[this._named]]);
   }
 
   /** Takes what came since the last time; whether anything did. */

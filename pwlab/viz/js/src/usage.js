@@ -365,7 +365,7 @@ export class Usage {
   _heldBack() {
     const s = this.store, c = s.nodes.c, found = [], labels = new Map([...this.rooms.values()].map((room) => [room.name, label(room)]));
     for (const node of this._alive()) {
-      if (c.held[node] <= this._now && !(c.launched[node] <= this._now)) found.push({ node, client: s.client(node), since: c.held[node], account: labels.get(s.strings[c.account[node]]) ?? s.strings[c.account[node]], bytes: c.short[node] });
+      if (c.held[node] <= this._now && !(c.launched[node] <= this._now)) found.push({ node, client: s.client(node), since: c.held[node], account: labels.get(s.texts[c.account[node]]) ?? s.texts[c.account[node]], bytes: c.short[node] });
     }
     return found;
   }

@@ -26,21 +26,21 @@ export interface Chunk {
 
 /** Tables, and their columns, as pwlab/viz/dashboard/encode.py writes them. */
 export interface Tables {
-  islands: { no; id; name; chip; devices; chips; capacity };
+  joins: { no; id; name; chip; gang; chips; hbm };
   clients: { no; time; name; share; most; priority };
   gone: { no; time; name };
-  slices: { no; id; time; name; island; devices };
+  slices: { no; id; time; name; island; gang };
   unmapped: { no; id };
-  programs: { no; id; time; name; client; cell; line; text };
+  begins: { no; id; time; name; client; cell; line; text };
   programs_ended: { no; id; time; state };
-  nodes: { no; id; time; program; name; kind; slice; parts; spread; link; moved; inputs; outputs; after; cell; line; text };
+  adds: { no; id; time; program; name; kind; slice; parts; spread; link; moved; inputs; outputs; after; cell; line; text };
   inputs: { buffer };
   outputs: { buffer; bytes; each; shape };
   after: { node };
-  moves: { no; id; time; state; island; devices; seconds; scratch; written };
+  moves: { no; id; time; state; island; gang; seconds; scratch; written };
   written: { bytes };
   holds: { no; id; time; account; bytes };
-  ends: { no; id; time; start; end; state; island; devices; error; cause };
+  ends: { no; id; time; start; end; state; island; gang; error; cause };
   freed: { no; time; buffers };
   freed_buffers: { buffer };
   offloaded: { no; time; buffers };

@@ -5,7 +5,7 @@ import { Store } from "../src/store.js";
 
 /** Two slices on two islands, two clients; nodes are [cell, slice, client, inputs, more]. */
 function graph(...nodes) {
-  const store = new Store(), text = (word) => (store.strings.includes(word) ? store.strings.indexOf(word) : store.strings.push(word) - 1);
+  const store = new Store(), text = (word) => (store.texts.includes(word) ? store.texts.indexOf(word) : store.texts.push(word) - 1);
   store.origin = 0;
   for (const id of [0, 1]) {
     store.islands.set(id, { id, name: `island${id}`, chip: "tpu", devices: [id] });

@@ -23,8 +23,8 @@ function run() {
     store.slices.set(id, { id, name: `s${id}`, island: id, devices: [2 * id, 2 * id + 1], mapped: true });
   }
   const text = (word) => {
-    const at = store.strings.indexOf(word);
-    return at >= 0 ? at : store.strings.push(word) - 1;
+    const at = store.texts.indexOf(word);
+    return at >= 0 ? at : store.texts.push(word) - 1;
   };
   const add = (node) => {
     const i = store.nodes.add(), c = store.nodes.c;
@@ -144,7 +144,7 @@ test("totals of a stretch", () => {
   const sum = totals(store, tracks, 1, 3);
   assert.equal(sum.launches, 2);
   assert.deepEqual(sum.islands, [{ id: 0, share: 0.75, busy: 3 }, { id: 1, share: 0, busy: 0 }]);
-  assert.deepEqual(sum.names.map((n) => [store.strings[n.name], n.seconds]), [["a", 2], ["b", 1]]);
+  assert.deepEqual(sum.names.map((n) => [store.texts[n.name], n.seconds]), [["a", 2], ["b", 1]]);
 });
 
 /** Two clients: one lets go of what it made, the other waits for memory. */
@@ -156,7 +156,7 @@ function crowded() {
   store.freedAt.set(1, 3.5);
   store.frees.push(1);
   const late = add({ name: "late", state: 2, added: 4, held: 5, bytes: 100, devices: "0", program: 2 });
-  store.nodes.c.account[late] = store.strings.push("device 0") - 1;
+  store.nodes.c.account[late] = store.texts.push("device 0") - 1;
   store.nodes.c.short[late] = 50;
   return store;
 }
