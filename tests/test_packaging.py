@@ -11,7 +11,7 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
@@ -112,8 +112,8 @@ def undocumented(namespace: Any, names: list[str]) -> list[str]:
     missing: list[str] = []
     for name in names:
         value = getattr(namespace, name)
-        if not (inspect.ismodule(value) or callable(value)):
-            continue  # a constant has its type's docstring, which tells nothing
+        if not (inspect.ismodule(value) or callable(value)) or get_origin(value) is not None:
+            continue  # a constant or an alias of a type has its type's docstring, which tells nothing
         doc = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
         if dataclasses.is_dataclass(value) and (doc or "").startswith(f"{name}("):
             doc = None  # the signature that @dataclass writes for want of a docstring

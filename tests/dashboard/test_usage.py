@@ -46,7 +46,21 @@ def plain(view: UsageView, origin: float) -> dict[str, Any]:
         "over": [[island, [[*row] for row in rows]] for island, rows in view.over.items()],
         "by_client": [[name, [*row]] for name, row in view.by_client.items()],
         "clients": [
-            [r.name, r.open, r.share, r.priority, r.asked, r.got, [*r.spent.parts], r.launches, r.failed, r.waiting, r.held, r.bytes, r.max_bytes]
+            [
+                r.name,
+                r.open,
+                r.share,
+                r.priority,
+                r.asked,
+                r.got,
+                [*r.spent.parts],
+                r.launches,
+                r.failed,
+                r.waiting,
+                r.held,
+                r.bytes,
+                r.max_bytes,
+            ]
             for r in view.clients
         ],
         "memory": [[r.name, r.island, [*r.devices], r.bytes, r.peak, r.capacity, [*r.series]] for r in view.memory],
