@@ -95,15 +95,14 @@ class Programs:
     def __init__(self, frontend: Frontend, slices: Slices, ring: FactRing):
         self._frontend = frontend
         self._slices = slices
-        self._ring = ring
-        self._recorder: Recorder | None = None
+        self._recorder = Recorder(ring, follow=False)
+        frontend.driver.when_calm(self._recorder.keep_near)
         ring.observe(self._ended, ProgramEnded)
 
     @property
     def recorder(self) -> Recorder:
-        """All that the run said so far, folded; made when somebody looks for the first time."""
-        if self._recorder is None:
-            self._recorder = Recorder(self._ring)
+        """All that the run said so far, folded; it follows the run once somebody has looked."""
+        self._recorder.follow()
         return self._recorder
 
     def _ended(self, fact: Any) -> None:

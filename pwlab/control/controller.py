@@ -149,18 +149,16 @@ class Controller:
         store = self._store
         if store.revised or store.rested:
             self._suspension.leave(answer)
-        while True:
+        while (node := scheduler.take(time)) is not None:
+            programs.launch(node, answer)
+        while scheduler.short and (stuck := hopeless(programs.nodes.values(), scheduler, self._memory, store)):
+            programs.give_up(*stuck, answer)
             while (node := scheduler.take(time)) is not None:
                 programs.launch(node, answer)
-            stuck = hopeless(programs.nodes.values(), scheduler, self._memory, store)
-            if stuck is None:
-                break
-            programs.give_up(*stuck, answer)
         if store.away:
             self._suspension.come_back(answer)
-        lacking = scheduler.lacking()
-        if lacking:
-            answer.facts += [NodeHeld(time, node, account, bytes) for node, account, bytes in lacking]
+        if scheduler.short:
+            answer.facts += [NodeHeld(time, node, account, bytes) for node, account, bytes in scheduler.lacking()]
         if self._registry.notes:
             answer.facts += [Noted(time, text) for text in self._registry.notes]
             self._registry.notes.clear()

@@ -34,9 +34,11 @@ class Duration:
 
     def measured(self, seconds: float) -> None:
         """Learns from a run; from one that took far longer only so much, for ends are seen late and never early."""
-        seconds, before = max(seconds, 0.0), self.seconds
-        if before:
-            seconds = min(seconds, _LATE * before)
+        before = self.seconds
+        if seconds < 0.0:
+            seconds = 0.0
+        elif before and seconds > _LATE * before:
+            seconds = _LATE * before
         if self._runs < _RUNS:
             self._runs += 1
         self.seconds = seconds if before is None else before + (seconds - before) / self._runs

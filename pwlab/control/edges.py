@@ -54,12 +54,15 @@ def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store, memory: Memory)
         for reader in store.donate(id, node):
             if not still_reads(reader, node):
                 continue
-            (reader.on_launch if in_one_order(reader, node) else reader.on_end).append(node)
+            if in_one_order(reader, node):
+                reader.on_launch = [*(reader.on_launch or ()), node]
+            else:
+                reader.on_end = [*(reader.on_end or ()), node]
             node.missing += 1
     for id in node.spec.after:
         before = nodes.get(id)
         if before is not None:
-            before.on_end.append(node)
+            before.on_end = [*(before.on_end or ()), node]
             node.missing += 1
 
 
@@ -81,5 +84,5 @@ def recount(nodes: Iterable[Node], store: Store) -> Counter[NodeId]:
     missing: Counter[NodeId] = Counter()
     for node in nodes:
         missing[node.id] += sum(not store.buffers[id].promised for id in node.reads)
-        missing.update(other.id for other in (*node.on_launch, *node.on_end))
+        missing.update(other.id for other in (*(node.on_launch or ()), *(node.on_end or ())))
     return missing

@@ -25,7 +25,7 @@ from ..events import NodeState
 from ..ids import NodeId
 from .accounts import Account
 from .clients import Client
-from .durations import UNMEASURED, Durations, counted
+from .durations import UNMEASURED, Duration, counted
 from .records import Node, Placement
 
 _KEEP_DURATIONS = 256
@@ -34,7 +34,7 @@ _KEEP_DURATIONS = 256
 class Tally:
     """What one client has had of one island."""
 
-    __slots__ = ("aside", "durations", "flying", "last", "newest", "turn", "virtual")
+    __slots__ = ("aside", "flying", "last", "newest", "own", "turn", "virtual")
 
     def __init__(self, virtual: float, turn: int):
         #: Device time charged, in seconds times devices, over share.
@@ -48,8 +48,8 @@ class Tally:
         self.aside = 0
         #: The highest order of those that were set aside: what is older goes before them, however many they are.
         self.newest = -1
-        #: How long its own runs took.
-        self.durations = Durations(_KEEP_DURATIONS)
+        #: How long its own runs took, by what is known of everybody's.
+        self.own: dict[Duration, Duration] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -283,12 +283,13 @@ class IslandQueue:
         duration = node.duration.seconds
         node.charge = (node.spec.parts * UNMEASURED if duration is None else duration) * len(node.devices)
         tally = self.tallies[node.client]
-        self.virtual = max(self.virtual, tally.virtual)
+        if tally.virtual > self.virtual:
+            self.virtual = tally.virtual
         tally.last = node.charge / node.client.share
         tally.virtual += tally.last
-        self.latest = max(self.latest, tally.virtual)
-        self.turns[0] += 1
-        tally.turn = self.turns[0]
+        if tally.virtual > self.latest:
+            self.latest = tally.virtual
+        self.turns[0] = tally.turn = self.turns[0] + 1
         tally.flying += 1  # as is Client.in_flight, over all islands
         self.flying[node.id] = node
 
@@ -300,12 +301,17 @@ class IslandQueue:
             return
         tally.flying -= 1
         if seconds is not None:
-            own = tally.durations.of(node.key, len(node.devices))
+            own = tally.own.get(node.duration)
+            if own is None:
+                if len(tally.own) >= _KEEP_DURATIONS:
+                    tally.own.clear()
+                own = tally.own[node.duration] = Duration()
             own.measured(seconds)
-            taken = counted(node.duration, own) * len(node.devices)
-            tally.virtual += (taken - node.charge) / node.client.share
-            tally.last = taken / node.client.share
-            self.latest = max(self.latest, tally.virtual)
+            taken, share = counted(node.duration, own) * len(node.devices), node.client.share
+            tally.virtual += (taken - node.charge) / share
+            tally.last = taken / share
+            if tally.virtual > self.latest:
+                self.latest = tally.virtual
 
     def tidy(self, lane: ClientLane) -> None:
         """Drops withdrawn and suspended gangs from the front, and the lane with its last gang."""

@@ -267,7 +267,9 @@ class Programs:
         for output in node.spec.outputs:
             for reader in self._store.readers(output.buffer):
                 self._arrive(reader, answer)
-        self._serve(node.on_launch, answer)
+        if node.on_launch is not None:
+            waiting, node.on_launch = node.on_launch, None
+            self._serve(waiting, answer)
 
     def _finish(self, node: Node, answer: Answer, start: float, end: float) -> None:
         node.failure = None  # it was marked, but could do without
@@ -329,7 +331,6 @@ class Programs:
     def _serve(self, waiting: list[Node], answer: Answer) -> None:
         for node in waiting:
             self._arrive(node, answer)
-        waiting.clear()
 
     def _leave(self, node: Node, answer: Answer) -> None:
         """``node`` has ended, whichever way."""
@@ -343,8 +344,10 @@ class Programs:
         else:
             node.client.queued -= 1
             self._memory.dropped(node)
-            self._serve(node.on_launch, answer)
-        self._serve(node.on_end, answer)
+        for waiting in (node.on_launch, node.on_end):
+            if waiting is not None:
+                self._serve(waiting, answer)
+        node.on_launch = node.on_end = None
         self._close(program, answer)
 
     def _close(self, program: Program, answer: Answer) -> None:

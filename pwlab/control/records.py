@@ -128,7 +128,6 @@ class Node:
         "host",
         "id",
         "island",
-        "key",
         "lack",
         "laid",
         "last",
@@ -209,8 +208,9 @@ class Node:
         #: The buffers it reads, each once.
         self.reads: tuple[BufferId, ...] = inputs if len(inputs) < 2 else tuple(dict.fromkeys(inputs))
         #: Nodes that miss this one's launch, and its end.
-        self.on_launch: list[Node] = []
-        self.on_end: list[Node] = []
+        # Lists, once somebody waits: what few nodes need, none of ten thousand carries along.
+        self.on_launch: list[Node] | None = None
+        self.on_end: list[Node] | None = None
 
     def settle(self) -> None:
         """Takes its devices from the place of its slice."""

@@ -255,6 +255,11 @@ class Scheduler:
         queue.set_aside(node)
         self._short[island] = None
 
+    @property
+    def short(self) -> bool:
+        """Whether a gang may wait for memory."""
+        return bool(self._short)
+
     def lacking(self) -> list[tuple[NodeId, str, int]]:
         """Gangs that wait for memory, which account is too small and by how many bytes; each new finding once."""
         if not self._lacking:

@@ -2,24 +2,28 @@
 
 The ring forgets; totals must not.  A :class:`Recorder` folds facts into a
 :class:`~pwlab.observe.RunModel` and :class:`~pwlab.observe.RunStats` when
-somebody looks, on the thread that looks.  Where nobody does, the ring calls it
-each half turn, so it never misses a fact, and a run that nobody watches pays
-for nothing before that.
+somebody looks, on the thread that looks.  From then on the ring calls it each
+half turn, so it never misses a fact; a run that nobody watches pays for nothing.
+Whoever looks late at a long run would wait for seconds, so a thread that has
+nothing else to do may fold piece by piece before.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from .model import RunModel
 from .ring import FactRing
 from .stats import RunStats
 
+#: Facts that are folded at once, and those that a look may have to fold: about half a second of them.
+PIECE, LATE = 4_096, 32_768
+
 
 class Recorder:
-    """Follows a ring for as long as it lives.
+    """Follows a ring.
 
     Read inside :meth:`reading`, which catches up and keeps others from folding meanwhile::
 
@@ -27,7 +31,7 @@ class Recorder:
             ...
     """
 
-    def __init__(self, ring: FactRing, keep_nodes: int = 50_000):
+    def __init__(self, ring: FactRing, keep_nodes: int = 50_000, follow: bool = True):
         self.ring = ring
         self.model = RunModel(keep_nodes)
         self.stats = RunStats()
@@ -36,19 +40,46 @@ class Recorder:
         #: Facts that were overwritten before they were folded; 0 unless the recorder came late.
         self.missed = 0
         self._lock = threading.RLock()
-        self._stop = ring.each_half_turn(self.catch_up)
-        self.catch_up()
+        self._stop: Callable[[], None] | None = None
+        if follow:
+            self.follow()
+
+    def follow(self) -> None:
+        """Misses nothing from now on, though nobody looks."""
+        with self._lock:
+            if self._stop is None:
+                self._stop = self.ring.each_half_turn(self.catch_up)
+                self.catch_up()
 
     def catch_up(self) -> None:
         """Folds what came since the last time.  Any thread may call it."""
         with self._lock:
-            while (batch := self.ring.after(self.seen, limit=4096)).last > self.seen:
-                # The count moves first: an interrupt may then lose a fact, but never counts one twice.
-                self.seen = batch.last
-                self.missed += batch.missed
-                for fact in batch.facts:
-                    self.model.add(fact)
-                    self.stats.add(fact)
+            while self._fold(PIECE):
+                pass
+
+    def keep_near(self) -> bool:
+        """Folds a bit, some milliseconds' worth, where a look would have to fold much; whether it still would.
+
+        Any thread may call it; where somebody looks, that does it.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self.ring.last - self.seen > LATE and self._fold(1)  # no less than a packed block
+        finally:
+            self._lock.release()
+
+    def _fold(self, most: int) -> bool:
+        batch = self.ring.after(self.seen, limit=most)
+        if batch.last == self.seen:
+            return False
+        # The count moves first: an interrupt may then lose a fact, but never counts one twice.
+        self.seen = batch.last
+        self.missed += batch.missed
+        for fact in batch.facts:
+            self.model.add(fact)
+            self.stats.add(fact)
+        return True
 
     @contextmanager
     def reading(self) -> Generator[tuple[RunModel, RunStats]]:
@@ -59,4 +90,5 @@ class Recorder:
 
     def close(self) -> None:
         """Stops following; what was folded stays."""
-        self._stop()
+        if self._stop is not None:
+            self._stop()

@@ -127,8 +127,8 @@ class FactRing:
             want += len(row)
             if stands <= want:
                 break
-            # Lapped: the oldest fact that can still be there is one turn behind the one that stands there.
-            older, upto = self._older(want, stands - self.recent + 1, most)
+            # Lapped: what can still be there is less than one turn behind the newest.
+            older, upto = self._older(want, max(stands, self._hint) - self.recent + 1, most)
             found += older
             missed += upto - want - len(older)
             want = upto

@@ -60,6 +60,9 @@ class PolicyStuck(BaseException):
 #: Seconds that a policy may take for one decision while somebody waits.
 STUCK_AFTER = 10.0
 
+#: Seconds without an event after which the thread does what can wait.
+CALM = 0.2
+
 
 class Driver:
     """Runs a controller and a backend.
@@ -77,6 +80,7 @@ class Driver:
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._alive: set[Task] = set()
         self._ending = threading.Lock()
+        self._chore: Callable[[], bool] | None = None
         self.signal = Signal(self._look_after)
         #: The policy's question that was seen last, and when it was seen first.
         self._question = 0, 0.0
@@ -163,6 +167,13 @@ class Driver:
         """Records facts that the client knows, such as its waits."""
         self._ring.extend(facts)
 
+    def when_calm(self, chore: Callable[[], bool]) -> None:
+        """Has the thread call ``chore()``, which is short, while no event comes and until it says that it is done.
+
+        To be called before :meth:`start`.
+        """
+        self._chore = chore
+
     def close(self, timeout: float = 10.0) -> None:
         """Stops the thread and the backend; what has not ended fails with :class:`SessionClosed`."""
         if self.closed:
@@ -179,7 +190,7 @@ class Driver:
     def _run(self) -> None:
         released: list[BufferId] = []
         while True:
-            item = self._inbox.get()
+            item = self._next()
             try:
                 while isinstance(item, (int, Gone)):  # releases come in crowds; they are one event
                     released.append(item.buffer if isinstance(item, Gone) else BufferId(item))
@@ -196,6 +207,23 @@ class Driver:
                     self._take(item)
             except BaseException as error:
                 self._crashed(item, error)
+
+    def _next(self) -> Any:
+        """The next item of the inbox."""
+        if self._chore is not None:
+            wait = CALM
+            try:
+                while True:
+                    try:
+                        return self._inbox.get(timeout=wait)
+                    except Empty:
+                        wait = 0.0
+                        if not self._chore():
+                            break
+            except Exception as error:
+                self._chore = None
+                self._ring.extend([Noted(now(), f"work in the background failed, and was ended: {error!r}")])
+        return self._inbox.get()
 
     def _take(self, item: Any) -> None:
         if isinstance(item, list):

@@ -20,6 +20,10 @@ import nbformat
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+_SETTINGS = {
+    "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
 #: Milliseconds after which something will not happen any more.
 LONG = 60_000
 
@@ -37,6 +41,15 @@ class Lab:
         self.page = page
         self.url = url
         self.folder = folder
+        #: What went wrong on the page, or asked the user something.
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", self._asked)
+
+    def _asked(self, dialog: Any) -> None:
+        if dialog.type != "beforeunload":  # which JupyterLab asks where a notebook is not saved
+            self.problems.append(dialog.message)
+        dialog.accept()
 
     def notebook(self, name: str, *cells: str) -> None:
         """Writes a notebook and opens it."""
@@ -49,6 +62,15 @@ class Lab:
         self.page.goto(f"{self.url}/lab/tree/{name}?token=t&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=LONG)
         self.until("jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status == 'idle'")
+
+    def open_without_kernel(self, name: str) -> None:
+        """Ends all kernels, and opens a notebook that starts none."""
+        self.page.evaluate("jupyterapp.serviceManager.sessions.shutdownAll()")
+        self.page.goto(f"{self.url}/lab?token=t&reset")
+        self.until("jupyterapp.commands.hasCommand('docmanager:open')")
+        preference = "{shouldStart: false, autoStartDefault: false, canStart: false}"
+        options = f"{{path: {json.dumps(name)}, kernelPreference: {preference}}}"
+        self.page.evaluate(f"jupyterapp.commands.execute('docmanager:open', {options})")
 
     def run_all(self) -> None:
         """Runs all cells, and does not wait."""
@@ -98,9 +120,9 @@ def lab(folder: Path) -> Iterator[Lab]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = folder / ".settings"
-    widgets = settings / "@jupyter-widgets" / "jupyterlab-manager"
-    widgets.mkdir(parents=True)
-    (widgets / "plugin.jupyterlab-settings").write_text('{"saveState": true}')
+    for plugin, values in _SETTINGS.items():
+        (settings / plugin).parent.mkdir(parents=True, exist_ok=True)
+        (settings / f"{plugin}.jupyterlab-settings").write_text(json.dumps(values))
     env = dict(os.environ, JAX_PLATFORMS="cpu", NPROC="16", IPYTHONDIR=str(folder / ".ipython"))
     env |= {"JUPYTER_CONFIG_DIR": str(folder / ".config"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / ".spaces")}
     env |= {"JUPYTERLAB_SETTINGS_DIR": str(settings)}

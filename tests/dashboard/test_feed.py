@@ -16,6 +16,7 @@ from pwlab.observe import FactRing
 from pwlab.viz.dashboard import Feed, History
 from pwlab.viz.dashboard import feed as feeds
 from pwlab.viz.dashboard.feed import feed_of
+from pwlab.viz.dashboard.history import PIECE
 from pwlab.viz.dashboard.presence import PATIENCE, Presence
 
 from .runs import run
@@ -28,13 +29,14 @@ class Viewer:
         self.presence = Presence()
         self.batches: list[dict[str, Any]] = []
         self.buffers: list[bytes] = []
+        self.settled = 0
 
     def send_batch(self, content: dict[str, Any], buffers: list[bytes]) -> None:
         self.batches.append(content)
         self.buffers += buffers
 
     def settle(self) -> None:
-        pass
+        self.settled += 1
 
     @property
     def seen(self) -> int:
@@ -286,3 +288,42 @@ def test_colab_hears_between_cells(ring: FactRing, feed: Feed, monkeypatch: pyte
     assert page.seen == ring.last
     feed._turn(4.0)
     assert feed.pulse in soon
+
+
+def test_a_long_run_is_read_piece_by_piece_before_it_settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = FactRing(100_000)
+    ring.extend(run(8_000))
+    feed = Feed(ring, threaded=False)
+    monkeypatch.setattr(feed.cells, "soon", lambda call: (call(), True)[1])
+    viewer = add(feed)
+    viewer.presence.heard("page")
+    now, pieces = 100.0, 0
+    while feed.behind:
+        assert viewer.settled == 0
+        feed.tick(now)
+        now, pieces = now + 1, pieces + 1
+    assert pieces == (ring.last - 1) // PIECE and viewer.settled == 1
+    feed.close()
+
+
+class Played:
+    """Something with a ring, as a session is."""
+
+    def __init__(self) -> None:
+        self.ring = FactRing(100_000)
+
+
+def test_who_opens_a_dashboard_again_reads_nothing_again() -> None:
+    source = Played()
+    source.ring.extend(run(100))
+    first = feed_of(source)
+    one = add(first)
+    first.snapshot(1 << 20)
+    first.remove(one)
+    source.ring.extend(run(10))
+    again = feed_of(source)
+    assert again is not first and again.history is first.history and again.history.read < source.ring.last
+    two = add(again)
+    again.snapshot(1 << 20)
+    assert again.history.read == source.ring.last
+    again.remove(two)

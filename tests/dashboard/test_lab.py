@@ -65,6 +65,20 @@ def busy(it: Lab) -> bool:
     return it.page.evaluate(status) == "busy"
 
 
+def pictures_alone(it: Lab) -> None:
+    """The static picture is there, and no word of the widget that is not."""
+    it.page.wait_for_selector("[class^=pwlab-static-] img")
+    it.page.wait_for_selector("text=/Loading widget|model not found/", state="attached")
+    it.page.wait_for_selector("text=/Loading widget|model not found/", state="hidden")
+
+
+def drawn(it: Lab, tab: str) -> str:
+    """What a tab's canvas shows once it is drawn."""
+    it.page.click(f"#t-{tab}")
+    it.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return it.page.evaluate("document.querySelector('.pw-canvas').toDataURL()")
+
+
 def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     it.notebook("live.ipynb", START, SHOW, "work()")
     it.run_all()
@@ -149,14 +163,8 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     it.until("jupyterapp.shell.currentWidget.sessionContext.session.kernel.status == 'idle'")
     it.finish("dashboard.settle()")  # by itself it would be a few seconds later
     it.save()
-    it.page.evaluate("jupyterapp.serviceManager.sessions.shutdownAll()")
-    it.page.goto(f"{it.url}/lab?token=t&reset")
-    it.until("jupyterapp.commands.hasCommand('docmanager:open')")
-    preference = "{shouldStart: false, autoStartDefault: false, canStart: false}"
-    it.page.evaluate(
-        f"jupyterapp.commands.execute('docmanager:open', {{path: 'live.ipynb', kernelPreference: {preference}}})"
-    )
-    it.page.wait_for_selector("[class^=pwlab-static-] img")
+    it.open_without_kernel("live.ipynb")
+    pictures_alone(it)
     it.shot("without_kernel")
     it.open("live.ipynb")
     it.page.wait_for_selector(".pw-dash")
@@ -178,6 +186,98 @@ def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None
     assert widths and all(width > 100 for width in widths)
     (ROOT / "build" / "dashboard").mkdir(parents=True, exist_ok=True)
     offline.screenshot(path=ROOT / "build" / "dashboard" / "nbconvert.png")
+
+
+NAMES = [f"client {i}" for i in range(11)] + [
+    "<script>window.pwned=1</script>",
+    "<img src=x onerror=window.pwned=1>",
+    "\"double\" 'single' `back` &amp; </style></textarea>",
+    "🙂👩‍🔬 ‮reversed",
+    "n" * 10_000,
+]
+
+#: Sixteen clients, each on a thread of its own; names that try to do harm are also those of their functions.
+CROWD = f"""from threading import Thread
+NAMES = {NAMES!r}
+x = jnp.ones((256, 256))
+def computation(name):
+    def f(x):
+        return jnp.tanh(x @ x)
+    f.__name__ = f.__qualname__ = name
+    return jax.jit(f)
+def submit(client):
+    run = computation(client.name)
+    with client:
+        for _ in range(4):
+            with pw.session().programs.scope(f"program of {{client.name}}"):
+                y = run(x)
+            float(y.sum())
+pw.session().policy = "proportional"
+clients = [pw.Client(name, share=1 + i % 4) for i, name in enumerate(NAMES)]
+threads = [Thread(target=submit, args=[client]) for client in clients]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads];"""
+
+
+def test_sixteen_clients_some_with_names_that_try_to_do_harm(it: Lab) -> None:
+    it.problems.clear()
+    it.notebook("crowd.ipynb", START, "pw.dashboard()", CROWD)
+    it.run_all()
+    it.page.wait_for_selector(".pw-dash")
+    it.idle()
+    it.page.evaluate("document.querySelector('.pw-dash').scrollIntoView({block: 'center'})")
+    it.until("parseInt(document.querySelector('.pw-status').textContent) == 64")
+    it.page.wait_for_selector(".pw-lamp.pw-live")
+    it.page.select_option(".pw-select[title^=what]", "client")
+    it.page.wait_for_selector(".pw-foot >> text=and 2 more")
+    it.shot("clients16_timeline")
+
+    # What each asked for and got: 64 launches, by names that are text and nothing else.
+    it.page.click("#t-clients")
+    it.page.wait_for_selector(".pw-scroll tbody tr >> nth=15")
+    rows = it.page.evaluate(
+        "[...document.querySelectorAll('.pw-scroll tbody tr')].map(row => [...row.cells].map(c => c.innerText.trim()))"
+    )
+    assert len(rows) == 16 and all(row[5] == "4" for row in rows)
+    keys = it.page.evaluate("[...document.querySelectorAll('.pw-scroll .pw-pick')].map(b => b.dataset.key)")
+    assert {key[:200] for key in keys} == {f"client {name}"[:200] for name in NAMES}
+    tips = it.page.evaluate("[...document.querySelectorAll('.pw-scroll tbody tr')].map(row => row.dataset.tip)")
+    asked = dict(zip(keys, (tip.split("asked for share ")[1] for tip in tips), strict=True))
+    assert [asked[f"client client {i}"] for i in range(11)] == list("12341234123")
+    assert all(percent.endswith("%") for row in rows for percent in row[1:3])
+    shown = [row[0] for row in rows]
+    assert any(name.startswith("<script>window.pwned") for name in shown) and max(map(len, shown)) < 40
+
+    # One that is chosen stands out in every tab.
+    pictures: set[str] = set()
+    for name in ("client 2", NAMES[11]):
+        it.page.click("#t-clients")
+        it.page.locator(".pw-scroll .pw-pick").nth(keys.index(f"client {name}")).click()
+        assert it.page.text_content(".pw-details h4") == f"client {name}"
+        it.page.wait_for_selector(".pw-scroll tr.pw-chosen")
+        it.shot("clients16")
+        it.page.click("#t-utilisation")
+        marked = it.page.locator(".pw-scroll .pw-chosen .pw-pick[data-key^=client]")
+        marked.wait_for()
+        assert marked.get_attribute("data-key") == f"client {name}"
+        it.shot("clients16_utilisation")
+        pictures |= {drawn(it, "graph"), drawn(it, "timeline")}
+        it.shot("clients16_chosen")
+    assert len(pictures) == 4
+
+    # Each view alone.  A widget is shown as often as it is asked for.
+    views = {"timeline": "Timeline", "graph": "Graph", "util": "Utilisation", "memory": "Memory", "clients": "Clients"}
+    it.notebook("views.ipynb", START, CROWD, *(f"%pw {view}" for view in views))
+    it.run_all()
+    it.idle()
+    for view, title in views.items():
+        alone = it.page.locator(".pw-dash", has=it.page.locator(f".pw-head > b:text-is('{title}')"))
+        alone.scroll_into_view_if_needed()
+        assert alone.locator(".pw-tab").count() == 0
+        assert alone.locator("canvas").first.is_visible() or alone.locator("table").first.is_visible()
+        it.shot(f"alone_{view}")
+    assert it.page.evaluate("document.querySelectorAll('.jp-OutputArea script, .jp-OutputArea [src=x]').length") == 0
+    assert not it.page.evaluate("window.pwned") and it.problems == []
 
 
 def play(page: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ from pwlab.events import (
 )
 from pwlab.ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId
 from pwlab.observe import FactRing, Recorder, RunModel, model_of
+from pwlab.observe.archive import Archive
 
 ISLAND = IslandKnown(0.0, IslandSpec(IslandId(0), "island0", (DeviceId(0),)))
 SLICE = SliceMapped(0.0, SliceId(1), "a", IslandId(0), (DeviceId(0),))
@@ -61,6 +63,20 @@ def test_what_is_no_longer_new_is_kept_all_the_same() -> None:
     batch = ring.after(0)
     assert list(batch.facts) == sent and batch.missed == 0
     assert list(ring.after(777).facts) == sent[777:]
+
+
+def test_who_comes_late_unpacks_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = filled(500, 10_000)
+    asked: list[tuple[int, int]] = []
+    between = Archive.between
+
+    def counted(self: Archive, low: int, high: int, most: int | None = None) -> tuple[list[tuple[int, Fact]], int]:
+        asked.append((low, high))
+        return between(self, low, high, most)
+
+    monkeypatch.setattr(Archive, "between", counted)
+    ring.after(0)
+    assert asked == [(1, ring.last - ring.recent + 1)]
 
 
 @given(st.integers(1, 300), st.integers(0, 900))

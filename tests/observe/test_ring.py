@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pwlab.events import Fact, IslandKnown, IslandSpec, NodeMoved, NodeState, Noted, SliceMapped
 from pwlab.ids import DeviceId, IslandId, NodeId, SliceId
 from pwlab.observe import Batch, FactRing, Recorder
+from pwlab.observe.recorder import LATE
 
 
 def moved(number: int) -> NodeMoved:
@@ -112,6 +113,32 @@ def test_a_recorder_misses_nothing_though_nobody_looks() -> None:
     ring.extend(Noted(float(n), "x") for n in range(500))
     recorder.catch_up()
     assert recorder.missed == 492
+
+
+def test_a_recorder_at_which_nobody_has_looked_is_kept_near_bit_by_bit() -> None:
+    ring = FactRing(200_000)
+    recorder = Recorder(ring, follow=False)
+    ring.extend(Noted(float(n), "x") for n in range(40_000))
+    assert recorder.seen == 0
+    bits = 0
+    while recorder.keep_near():
+        bits += 1
+    assert bits == (40_000 - LATE) // 1024 + 1 and ring.last - recorder.seen <= LATE
+    with recorder.reading() as (_, stats):
+        assert stats.now == 39_999.0 and recorder.missed == 0
+
+
+def test_a_recorder_at_which_somebody_looks_keeps_nobody_waiting() -> None:
+    ring = FactRing(200_000)
+    recorder = Recorder(ring, follow=False)
+    ring.extend(Noted(float(n), "x") for n in range(40_000))
+    answers: list[bool] = []
+    with recorder.reading():
+        ring.extend(Noted(float(n), "x") for n in range(40_000))
+        thread = threading.Thread(target=lambda: answers.append(recorder.keep_near()))
+        thread.start()
+        thread.join()
+    assert answers == [False]
 
 
 def test_many_threads_append_and_nothing_is_lost() -> None:

@@ -70,9 +70,11 @@ class FakeController:
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, chore: Callable[[], bool] | None = None) -> None:
         self.controller, self.backend, self.ring = FakeController(), FakeBackend(), FactRing(100)
         self.driver = Driver(self.controller, self.backend, self.ring)
+        if chore:
+            self.driver.when_calm(chore)
         self.driver.start()
 
     def settle(self) -> None:
@@ -246,3 +248,33 @@ def test_a_signal_wakes_all_who_wait() -> None:
 def test_a_signal_gives_up_after_its_timeout() -> None:
     assert not Signal().wait_for(lambda: False, timeout=0.0)
     assert Signal().wait_for(lambda: True, timeout=0.0)
+
+
+def test_what_can_wait_is_done_while_no_event_comes() -> None:
+    done, left = threading.Event(), [3]
+
+    def chore() -> bool:
+        left[0] -= 1
+        if left[0] == 0:
+            done.set()
+        return left[0] > 0
+
+    bench = Bench(chore)
+    assert done.wait(10) and left == [0]
+    bench.settle()
+    bench.driver.close()
+
+
+def test_what_can_wait_and_fails_is_ended_and_told_of() -> None:
+    noted = threading.Event()
+
+    def chore() -> bool:
+        raise ValueError("no ink")
+
+    bench = Bench(chore)
+    bench.ring.observe(lambda fact: noted.set(), Noted)
+    assert noted.wait(10)
+    [note] = [fact for fact in bench.ring.after(0).facts if isinstance(fact, Noted)]
+    assert note.text == "work in the background failed, and was ended: ValueError('no ink')"
+    bench.settle()
+    bench.driver.close()

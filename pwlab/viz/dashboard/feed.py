@@ -24,7 +24,7 @@ from ...events import ProgramEnded, ProgramOpened
 from ...observe import FactRing
 from ...runtime.clock import now as clock
 from .encode import Chunk
-from .history import History
+from .history import PIECE, History
 from .kernel import Cells, in_colab
 from .presence import Presence
 
@@ -70,11 +70,12 @@ class Feed:
 
     Args:
       ring: where the facts are.
+      history: of the same ring, as far as a feed that was closed has read it.
       threaded: whether to start the pump; tests call :meth:`tick` themselves.
     """
 
-    def __init__(self, ring: FactRing, threaded: bool = True):
-        self.history = History(ring)
+    def __init__(self, ring: FactRing, history: History | None = None, threaded: bool = True):
+        self.history = history or History(ring)
         self._ring = ring
         self._seats: list[_Seat] = []
         self._lock = threading.RLock()
@@ -107,6 +108,8 @@ class Feed:
     def add(self, viewer: Viewer) -> None:
         with self._lock:
             self._seats.append(_Seat(viewer))
+            # Its pictures show a run that has ended; what the widget keeps of that may take longer.
+            self._unsettled = self._unsettled or self.behind
 
     def remove(self, viewer: Viewer) -> None:
         """Forgets a viewer; without viewers the pump ends."""
@@ -137,6 +140,11 @@ class Feed:
     def running(self) -> bool:
         """Whether a program runs."""
         return bool(self._open)
+
+    @property
+    def behind(self) -> bool:
+        """Whether so much is to be read that the user would wait for it; the pump reads it, piece by piece."""
+        return self._ring.last - self.history.read > PIECE
 
     def snapshot(self, most: int) -> tuple[list[Chunk], int]:
         """The newest chunks, about ``most`` bytes of them, and how many facts are left out."""
@@ -239,7 +247,7 @@ class Feed:
             self._asked = self.cells.soon(self._settle)
 
     def _may_settle(self, now: float) -> bool:
-        return now - self._settled_at >= max(GLANCE, self._settle_cost / SHARE)
+        return not self.behind and now - self._settled_at >= max(GLANCE, self._settle_cost / SHARE)
 
     def _settle(self) -> None:
         self._asked = False
@@ -276,7 +284,7 @@ def feed_of(source: Source) -> Feed:
     """The feed of a session; one for all its dashboards, made for the first."""
     feed = _feeds.get(source)
     if feed is None or feed._closed:
-        feed = _feeds[source] = Feed(source.ring)
+        feed = _feeds[source] = Feed(source.ring, feed.history if feed else None)
         at_close: Callable[[Callable[[], None]], None] | None = getattr(source, "at_close", None)
         if at_close is not None:
             at_close(feed.close)

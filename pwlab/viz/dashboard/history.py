@@ -20,6 +20,9 @@ from .encode import Chunk, Encoder
 #: Facts to a sealed chunk.
 SEAL = 8_192
 
+#: Facts that are read at once.
+PIECE = 16_384
+
 #: Bytes of encoded facts that are kept.
 MOST = 64 << 20
 
@@ -49,7 +52,7 @@ class History:
     def strings(self) -> list[str]:
         return self._encoder.strings.all
 
-    def catch_up(self, limit: int = 16_384) -> bool:
+    def catch_up(self, limit: int = PIECE) -> bool:
         """Reads at most ``limit`` facts; whether there may be more."""
         batch = self._ring.after(self.read, limit)
         self.read = batch.last

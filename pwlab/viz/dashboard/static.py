@@ -17,7 +17,7 @@ from ..view import image
 
 #: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
 NODES = 200
-SPANS = 1_000
+SPANS = 500
 
 _PRE = (
     "white-space:pre;overflow-x:auto;line-height:1.25;font-size:12px;margin:8px 0;"
@@ -58,8 +58,18 @@ def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, st
             else:
                 images.append(picture_of)
                 text = render(usage_tables(view, model, subject, model.now), 110).rstrip()
-    box = f'<div class="pwlab-static-{key}">{"".join(images)}<pre style="{_PRE}">{escape(text, 20_000)}</pre></div>'
+    page = f'{_alone(key)}{"".join(images)}<pre style="{_PRE}">{escape(text, 20_000)}</pre>'
+    box = f'<div class="pwlab-static-{key}">{page}</div>'
     return {"text/html": box, "text/plain": "\n".join([*words, "", text]).lstrip()}
+
+
+def _alone(key: str) -> str:
+    """Hides the output below this one while it is a bare line, with which JupyterLab tells that there is no widget.
+
+    An error of the widget itself, which has elements, is shown.
+    """
+    below = f".jp-OutputArea-child:has(.pwlab-static-{key})+.jp-OutputArea-child"
+    return f"<style>{below}:not(:has(.jp-OutputArea-output *)){{display:none}}</style>"
 
 
 def _newest(model: RunModel) -> list[ProgramId] | None:

@@ -151,7 +151,7 @@ class Dashboard:
                 words=WORDS if self._explain else {},
                 height=self._height,
                 key=self._key,
-                snapshot=b"" if self._feed.running else snapshot(self._feed),
+                snapshot=b"" if self._feed.running or self._feed.behind else snapshot(self._feed),
             )
             heard = WeakMethod(self._heard)
             self._widget.on_msg(lambda _, content, __: (found := heard()) and found(content))

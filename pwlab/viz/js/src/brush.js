@@ -54,11 +54,12 @@ export function across(g, colour, dash, w, y) {
 /**
  * @param {CanvasRenderingContext2D} g @param {string | number} font size, after weight where it has one @param {string} colour
  * @param {string} text @param {number} x @param {number} y @param {CanvasTextAlign} align
+ * @param {number} [most] so wide is the text at most; a wider one is squeezed
  */
-export function write(g, font, colour, text, x, y, align = "left") {
+export function write(g, font, colour, text, x, y, align = "left", most = Infinity) {
   g.font = `${font}px system-ui, sans-serif`;
   g.fillStyle = colour;
   g.textAlign = align;
-  g.fillText(text, x, y);
+  g.fillText(text, x, y, most);
   g.textAlign = "left";
 }
