@@ -160,8 +160,7 @@ class Node:
         self.place = place
         self.host = spec.kind is NodeKind.HOST
         self.settle()
-        self.key = spec.key or spec.name
-        self.duration = duration = durations.of(self.key, len(self.devices))
+        self.duration = duration = durations.of(spec.key or spec.name, len(self.devices))
         devices = len(self.devices)
         #: Bytes that each of its outputs takes on each of its devices, that all of them take, and that it needs besides
         #: while it runs.  What the compiler says of that is known once its like was prepared.
