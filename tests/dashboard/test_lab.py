@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
+from .cells import COMPUTE, CROWD, FAIL, NAMES, SHOW, SLEEP, START
 from .lab import ROOT, Lab, lab, missing
 
 pytestmark = [
@@ -20,38 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-START = """import time, jax, jax.numpy as jnp
-import pwlab as pw
-%load_ext pwlab
-pw.start(islands=2, devices_per_island=4)
-step = jax.jit(lambda x: jnp.tanh(x @ x) * 0.5)
-def work(name="train"):
-    with pw.session().programs.scope(name):
-        y = step(step(jnp.ones((32, 32))))
-    float(y.sum())"""
-
-SHOW = """from pwlab.viz.dashboard import Dashboard
-dashboard = Dashboard(pw.session(), explain=True)
-dashboard.show()"""
-
-#: Programs run on a thread while the cell's own sleeps.
-SLEEP = """import threading
-thread = threading.Thread(target=lambda: [(work(), time.sleep(0.05)) for _ in range(40)])
-thread.start()
-time.sleep(3)
-thread.join()"""
-
-COMPUTE = """end = time.time() + 4
-while time.time() < end:
-    work()
-    sum(i * i for i in range(20_000))"""
-
-FAIL = """def boom(v):
-    raise ValueError("no data in <b>here</b>")
-evil = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1> 'q' 🙂" + "x" * 10_000
-with pw.session().programs.scope(evil):
-    z = step(jax.pure_callback(boom, jax.ShapeDtypeStruct((32, 32), "float32"), step(jnp.ones((32, 32)))))"""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +41,14 @@ def pictures_alone(it: Lab) -> None:
     it.page.wait_for_selector("[class^=pwlab-static-] img")
     it.page.wait_for_selector("text=/Loading widget|model not found/", state="attached")
     it.page.wait_for_selector("text=/Loading widget|model not found/", state="hidden")
+
+
+#: How many colours there are where the timeline writes the names of its rows; text has many shades.
+SHADES = """() => {
+    const canvas = document.querySelector(".pw-canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, 120, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+}"""
 
 
 def drawn(it: Lab, tab: str) -> str:
@@ -172,6 +151,18 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     assert (it.page.get_attribute(".pw-lamp", "class") or "").strip() == "pw-lamp"
     assert (it.folder / "live.ipynb").stat().st_size < 1_500_000
 
+    # Without the widget's state, and at first without trust: the pictures, and no word of what is missing.
+    notebook = nbformat.read(it.folder / "live.ipynb", 4)
+    del notebook.metadata["widgets"]
+    nbformat.write(notebook, it.folder / "bare.ipynb")
+    it.open("bare.ipynb")
+    it.page.wait_for_selector("[class^=pwlab-static-] img")
+    assert it.page.locator(".jp-OutputArea-child").count() == 1
+    it.page.evaluate("void jupyterapp.commands.execute('notebook:trust')")
+    it.page.click(".jp-Dialog .jp-mod-accept")
+    pictures_alone(it)
+    it.shot("without_state")
+
 
 def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None:
     import nbconvert
@@ -188,37 +179,6 @@ def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None
     offline.screenshot(path=ROOT / "build" / "dashboard" / "nbconvert.png")
 
 
-NAMES = [f"client {i}" for i in range(11)] + [
-    "<script>window.pwned=1</script>",
-    "<img src=x onerror=window.pwned=1>",
-    "\"double\" 'single' `back` &amp; </style></textarea>",
-    "🙂👩‍🔬 ‮reversed",
-    "n" * 10_000,
-]
-
-#: Sixteen clients, each on a thread of its own; names that try to do harm are also those of their functions.
-CROWD = f"""from threading import Thread
-NAMES = {NAMES!r}
-x = jnp.ones((256, 256))
-def computation(name):
-    def f(x):
-        return jnp.tanh(x @ x)
-    f.__name__ = f.__qualname__ = name
-    return jax.jit(f)
-def submit(client):
-    run = computation(client.name)
-    with client:
-        for _ in range(4):
-            with pw.session().programs.scope(f"program of {{client.name}}"):
-                y = run(x)
-            float(y.sum())
-pw.session().policy = "proportional"
-clients = [pw.Client(name, share=1 + i % 4) for i, name in enumerate(NAMES)]
-threads = [Thread(target=submit, args=[client]) for client in clients]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads];"""
-
-
 def test_sixteen_clients_some_with_names_that_try_to_do_harm(it: Lab) -> None:
     it.problems.clear()
     it.notebook("crowd.ipynb", START, "pw.dashboard()", CROWD)
@@ -230,6 +190,8 @@ def test_sixteen_clients_some_with_names_that_try_to_do_harm(it: Lab) -> None:
     it.page.wait_for_selector(".pw-lamp.pw-live")
     it.page.select_option(".pw-select[title^=what]", "client")
     it.page.wait_for_selector(".pw-foot >> text=and 2 more")
+    drawn(it, "timeline")
+    assert it.page.evaluate(SHADES) > 20, "the names of the rows are not written"
     it.shot("clients16_timeline")
 
     # What each asked for and got: 64 launches, by names that are text and nothing else.
@@ -257,9 +219,8 @@ def test_sixteen_clients_some_with_names_that_try_to_do_harm(it: Lab) -> None:
         it.page.wait_for_selector(".pw-scroll tr.pw-chosen")
         it.shot("clients16")
         it.page.click("#t-utilisation")
-        marked = it.page.locator(".pw-scroll .pw-chosen .pw-pick[data-key^=client]")
-        marked.wait_for()
-        assert marked.get_attribute("data-key") == f"client {name}"
+        it.page.wait_for_selector(f".pw-scroll .pw-chosen .pw-pick[data-key={json.dumps(f'client {name}')}]")
+        assert it.page.locator(".pw-scroll .pw-chosen .pw-pick[data-key^=client]").count() == 1
         it.shot("clients16_utilisation")
         pictures |= {drawn(it, "graph"), drawn(it, "timeline")}
         it.shot("clients16_chosen")

@@ -54,9 +54,9 @@ export function across(g, colour, dash, w, y) {
 /**
  * @param {CanvasRenderingContext2D} g @param {string | number} font size, after weight where it has one @param {string} colour
  * @param {string} text @param {number} x @param {number} y @param {CanvasTextAlign} align
- * @param {number} [most] so wide is the text at most; a wider one is squeezed
+ * @param {number} [most] so wide is the text at most; a wider one is squeezed. With Infinity nothing is drawn
  */
-export function write(g, font, colour, text, x, y, align = "left", most = Infinity) {
+export function write(g, font, colour, text, x, y, align = "left", most = 1e5) {
   g.font = `${font}px system-ui, sans-serif`;
   g.fillStyle = colour;
   g.textAlign = align;

@@ -195,7 +195,7 @@ function written(v, g, box, state, x) {
   g.textBaseline = "middle";
   const first = box.pill ? y + tall / 2 : sub || error ? y + 16 : y + tall / 2;
   write(g, 13, theme.rim[state], GLYPHS[state], x + 9, first + 0.5);
-  write(g, `600 ${box.pill ? 11 : 12.5}`, theme.fg, label, x + 26, first, "left", box.pill ? Infinity : w - (parts > 1 ? 62 : 32));
+  write(g, `600 ${box.pill ? 11 : 12.5}`, theme.fg, label, x + 26, first, "left", w - (parts > 1 ? 62 : 32));
   const second = error || sub;
   if (second) {
     const at = box.pill ? x + 30 + g.measureText(label).width : x + 10;
