@@ -2,10 +2,10 @@
 
 The ring forgets; totals must not.  A :class:`Recorder` folds facts into a
 :class:`~pwlab.observe.RunModel` and :class:`~pwlab.observe.RunStats` when
-somebody looks, on the thread that looks.  From then on the ring calls it each
-half turn, so it never misses a fact; a run that nobody watches pays for nothing.
-Whoever looks late at a long run would wait for seconds, so a thread that has
-nothing else to do may fold piece by piece before.
+somebody looks, on the thread that looks.  Where nobody does for long, the ring
+calls it before what was not folded loses detail, so it never misses a fact; until
+then a run pays for nothing.  Whoever looks late at a long run would wait for
+seconds, so a thread that has nothing else to do may fold piece by piece before.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Recorder:
         """Misses nothing from now on, though nobody looks."""
         with self._lock:
             if self._stop is None:
-                self._stop = self.ring.each_half_turn(self.catch_up)
+                self._stop = self.ring.each_half_turn(self._keep_up)
                 self.catch_up()
 
     def catch_up(self) -> None:
@@ -62,10 +62,21 @@ class Recorder:
 
         Any thread may call it; where somebody looks, that does it.
         """
+        return self._behind(LATE, 1)  # no less than a packed block
+
+    def _keep_up(self) -> None:
+        """Folds as much as came since the last time, where it would soon be thinned.
+
+        The driver's thread calls it, in the middle of a run: as long as it can wait, the run does not.
+        """
+        self._behind(self.ring.keep // 4, PIECE)
+
+    def _behind(self, far: int, most: int) -> bool:
+        """Folds a piece, if it is so far behind and nobody else does; whether it did."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            return self.ring.last - self.seen > LATE and self._fold(1)  # no less than a packed block
+            return self.ring.last - self.seen > far and self._fold(most)
         finally:
             self._lock.release()
 
