@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import pwlab as pw
-from pwlab.events import NodeState, Noted, ProgramEnded, ProgramOpened
+from pwlab.events import ClientGone, ClientKnown, NodeState, Noted, ProgramEnded, ProgramOpened
 from pwlab.ids import ProgramId
 from pwlab.observe import FactRing
 from pwlab.viz.dashboard import Feed, History
@@ -204,6 +204,19 @@ def test_a_long_history_drops_its_oldest_and_keeps_what_lasts() -> None:
     assert first.header["whole"] and (first.first, first.last + 1) == (1, second.first)
     assert set(first.header["tables"]) == {"joins", "slices"}
     assert history.lost == first.last
+
+
+def test_what_lasts_says_which_clients_are_closed() -> None:
+    ring = FactRing(100_000)
+    ring.extend([ClientKnown(0.0, "a"), ClientKnown(0.0, "b"), ClientGone(1.0, "a"), ClientGone(1.0, "b")])
+    ring.append(ClientKnown(2.0, "b", 3.0))
+    ring.extend(run(3_000))
+    history = History(ring, seal=1_000, most=100_000)
+    while history.catch_up():
+        pass
+    whole, *_ = history.after(0)
+    tables = whole.header["tables"]
+    assert (tables["clients"]["rows"], tables["gone"]["rows"]) == (2, 1)
 
 
 # --- threads --------------------------------------------------------------------------------

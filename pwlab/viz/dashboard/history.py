@@ -13,7 +13,7 @@ stay, and ``lost`` counts what went.
 
 from __future__ import annotations
 
-from ...events import ClientKnown, Fact, IslandKnown, SliceMapped, SliceUnmapped
+from ...events import ClientGone, ClientKnown, Fact, IslandKnown, SliceMapped, SliceUnmapped
 from ...observe import FactRing
 from .encode import Chunk, Encoder
 
@@ -64,6 +64,9 @@ class History:
                 self._lasting[IslandKnown, fact.island.id] = fact
             elif isinstance(fact, ClientKnown):
                 self._lasting[ClientKnown, fact.client] = fact
+                self._lasting.pop((ClientGone, fact.client), None)  # it is open again
+            elif isinstance(fact, ClientGone):
+                self._lasting[ClientGone, fact.client] = fact
             elif isinstance(fact, SliceMapped | SliceUnmapped):
                 self._lasting[type(fact), fact.slice] = fact
         self._tail += batch.facts
