@@ -611,6 +611,26 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
+class ControllerWorked:
+    """The thread of the controller was at work from ``time`` to ``time + seconds`` (Pathways §4.5).
+
+    Its driver tells so, which measures it: the controller itself reads no clock.  Short stretches that follow each
+    other closely are one.
+
+    Attributes:
+      busy: seconds of these in which it took events and gave instructions, waits for Python's lock included.
+      events: how many it took.
+      launches: how many nodes it handed to devices.
+    """
+
+    time: float
+    seconds: float
+    busy: float
+    events: int
+    launches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something a person should know and that is no state of a node."""
 
@@ -636,5 +656,6 @@ Fact = (
     | BuffersOffloaded
     | BuffersRestored
     | Waited
+    | ControllerWorked
     | Noted
 )

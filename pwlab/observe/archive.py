@@ -4,7 +4,8 @@ A run of a day has more facts than memory.  What is lost then should be what is 
 layers, and where more than ``keep`` are held the first of these that can be done is done:
 
 1. of the oldest nodes, *steps*: when they were prepared and queued;
-2. of the oldest, what is about single *nodes*, launches, ends, buffers and waits, failures excepted;
+2. of the oldest, what is about single *nodes*, launches, ends, buffers, waits and the controller's work, failures
+   excepted;
 3. the *outline*: programs, failures with their nodes, notes, islands and slices.
 
 The newest half of ``keep`` is never thinned.
@@ -24,6 +25,7 @@ from ..events import (
     BuffersFreed,
     BuffersOffloaded,
     BuffersRestored,
+    ControllerWorked,
     Fact,
     NodeAdded,
     NodeEnded,
@@ -37,7 +39,7 @@ from .columns import Column, column
 STEPS, NODES, OUTLINE = range(3)
 
 #: Kinds of which all facts stand in one layer; others are outline, and of two :func:`_apart` decides.
-_LAYER = dict.fromkeys((NodeAdded, BuffersFreed, BuffersOffloaded, BuffersRestored, Waited), NODES)
+_LAYER = dict.fromkeys((NodeAdded, BuffersFreed, BuffersOffloaded, BuffersRestored, Waited, ControllerWorked), NODES)
 
 #: Positions in a block, and the facts that stand there.
 _Group = tuple[list[int], list[Fact]]

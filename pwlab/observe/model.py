@@ -21,6 +21,7 @@ from ..events import (
     BuffersRestored,
     ClientGone,
     ClientKnown,
+    ControllerWorked,
     DispatchChanged,
     Fact,
     IslandKnown,
@@ -125,6 +126,8 @@ class RunModel:
     #: The newest nodes that failed by themselves, waits, and what a person should know.
     failures: deque[NodeView] = field(default_factory=lambda: deque[NodeView](maxlen=100))
     waits: deque[Waited] = field(default_factory=lambda: deque[Waited](maxlen=10_000))
+    #: When the controller was at work.
+    control: deque[ControllerWorked] = field(default_factory=lambda: deque[ControllerWorked](maxlen=10_000))
     notes: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=1_000))
     #: Nodes that were forgotten.
     forgotten: int = 0
@@ -145,6 +148,8 @@ class RunModel:
                 self.bytes_freed += fact.bytes
             case Waited():
                 self.waits.append(fact)
+            case ControllerWorked():
+                self.control.append(fact)
             case ProgramOpened():
                 self.programs[fact.program] = ProgramView(fact.program, fact.name, fact.client, fact.source, fact.time)
                 forget_ended(self.programs)

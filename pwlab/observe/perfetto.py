@@ -1,8 +1,8 @@
 """A run as a trace in Chrome's JSON format, for https://ui.perfetto.dev, ``chrome://tracing`` and TensorBoard.
 
-What a reader finds: a *process* an island with a *thread* a device, and one process for the user's own, with tracks
-for programs, waits and compilation.  Arrows lead from what wrote a value over its transfer to who read it; counters
-show the bytes of results held.
+What a reader finds: a *process* an island with a *thread* a device, and one process for the host, with tracks for
+programs, the controller, waits and compilation.  Arrows lead from what wrote a value over its transfer to who read
+it; counters show the bytes of results held.
 
 Perfetto accepts no two slices on a track that overlap: it drops the second, counting
 ``slice_drop_overlapping_complete_event``.  Cutting slices to fit would show times that nobody measured.  So a slice
@@ -33,12 +33,13 @@ _USER = 1
 
 _TRACKS = {
     SpanKind.PROGRAM: "programs",
+    SpanKind.CONTROL: "controller",
     SpanKind.WAIT: "waits",
     SpanKind.COMPILE: "compilation",
     SpanKind.HOST: "host",
 }
 #: What has a track in the user's process.
-_USERS = (SpanKind.PROGRAM, SpanKind.WAIT, SpanKind.COMPILE)
+_USERS = (SpanKind.PROGRAM, SpanKind.CONTROL, SpanKind.WAIT, SpanKind.COMPILE)
 
 
 @dataclass(slots=True)
@@ -77,7 +78,7 @@ def trace_of(run: Run) -> dict[str, Any]:
     events += _counters(run, processes, start)
     # Perfetto closes a slice when the next begins at its end, so order in time is order in the file.
     events.sort(key=lambda event: (event["ns"], _ORDER[event["ph"]]))
-    heads = [_named("process_name", _USER, 0, name="you"), _named("process_sort_index", _USER, 0, sort_index=0)]
+    heads = [_named("process_name", _USER, 0, name="host"), _named("process_sort_index", _USER, 0, sort_index=0)]
     for id, process in processes.items():
         island = model.islands[id]
         label = f"{_label(island.name)} ({len(island.devices)} × {_label(island.chip)})"
@@ -138,7 +139,10 @@ def _slice(span: Span, process: int, thread: int, low: int, high: int, run: Run)
         "source": _line(span.source),
         "node": span.node,
         "gang": len(span.devices) if len(span.devices) > 1 else None,
-        "computations": span.parts if span.parts > 1 else None,
+        "computations": span.parts if span.parts > 1 and span.kind is not SpanKind.CONTROL else None,
+        "events": span.parts if span.kind is SpanKind.CONTROL else None,
+        "launches": span.launches or None,
+        "busy": f"{span.busy * 1e6:.1f} µs" if span.kind is SpanKind.CONTROL else None,
         "bytes": span.bytes if span.kind is SpanKind.TRANSFER else None,
         "link": span.link.value if span.link else None,
         "state": span.state.value if span.state is not NodeState.DONE else None,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..events import Fact, Noted, Waited
+from ..events import ControllerWorked, Fact, Noted, Waited
 from .model import RunModel
 from .stats import RunStats, stats_of
 
@@ -47,7 +47,7 @@ class Run:
 
     @cached_property
     def end(self) -> float:
-        """Time of the latest fact, ends of waits included."""
+        """Time of the latest fact, ends of what lasts included."""
         return max((fact.time + _lasts(fact) for fact in self.facts), default=0.0)
 
     @property
@@ -77,11 +77,13 @@ class Run:
 def whole_model(facts: Iterable[Fact]) -> RunModel:
     """The model of these facts that forgets no node and no wait."""
     held = tuple(facts)
-    model = RunModel(keep_nodes=len(held) + 1, waits=deque[Waited](), notes=deque[Noted]())
+    model = RunModel(
+        keep_nodes=len(held) + 1, waits=deque[Waited](), control=deque[ControllerWorked](), notes=deque[Noted]()
+    )
     for fact in held:
         model.add(fact)
     return model
 
 
 def _lasts(fact: Fact) -> float:
-    return fact.seconds if isinstance(fact, Waited) else 0.0
+    return fact.seconds if isinstance(fact, Waited | ControllerWorked) else 0.0

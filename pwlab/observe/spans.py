@@ -1,9 +1,10 @@
 """What was going on when: a run as spans of time, from which timelines, traces and totals are made.
 
 A :class:`Span` is one thing that took time: a computation or a transfer on its devices, a function on a host, a
-compilation, a wait of the user's thread, the life of a program.  Spans say what was *measured*: where two on one
-device overlap (two slices share a chip, a transfer arrives while its device computes), both are given in full.  Who
-draws them puts those on sub-tracks, found by :func:`lanes`, and who counts them takes the union.
+compilation, a wait of the user's thread, the controller at work, the life of a program.  Spans say what was
+*measured*: where two on one device overlap (two slices share a chip, a transfer arrives while its device computes),
+both are given in full.  Who draws them puts those on sub-tracks, found by :func:`lanes`, and who counts them takes
+the union.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..events import Link, NodeKind, NodeState, Waited
+from ..events import ControllerWorked, Link, NodeKind, NodeState, Waited
 from ..ids import DeviceId, IslandId, NodeId, ProgramId, Source
 from .model import NodeView, ProgramView, RunModel
 
@@ -25,6 +26,7 @@ class SpanKind(StrEnum):
     HOST = "host"  #: a Python function on an island's host
     COMPILE = "compile"
     WAIT = "wait"  #: the user's thread needed a value
+    CONTROL = "control"  #: the controller took events and gave instructions
     PROGRAM = "program"  #: from a program's first window to its last result
 
 
@@ -54,8 +56,11 @@ class Span:
     #: Where it ran; None and empty for what ran in the user's process.
     island: IslandId | None = None
     devices: tuple[DeviceId, ...] = ()
-    #: Computations merged into this launch.
+    #: Computations merged into this launch; of the controller, events that it took.
     parts: int = 1
+    #: Of the controller: seconds in which it was at work, and what it launched.
+    busy: float = 0.0
+    launches: int = 0
     #: Of a transfer.
     bytes: int = 0
     link: Link | None = None
@@ -71,13 +76,13 @@ def spans_of(model: RunModel, programs: Collection[ProgramId] | None = None) -> 
 
     Args:
       programs: only what belongs to these.  A wait belongs to the program whose value it needed, or else to
-        those that it names.
+        those that it names; the controller's work to those during which it began.
     """
     wanted = None if programs is None else set(programs)
     spans: list[Span] = []
     for program in model.programs.values():
         if wanted is None or program.id in wanted:
-            spans.append(_program(program, model.now))
+            spans.append(_program(program, model))
     for node in model.nodes.values():
         if wanted is None or node.program in wanted:
             spans += _node(node, model)
@@ -88,6 +93,8 @@ def spans_of(model: RunModel, programs: Collection[ProgramId] | None = None) -> 
                 Span(SpanKind.WAIT, wait.reason, wait.time, wait.time + wait.seconds, program=program,
                      client=_client(model, program), source=wait.source)
             )  # fmt: skip
+    lives = None if wanted is None else [_life(program, model) for id in wanted if (program := model.programs.get(id))]
+    spans += [_control(work) for work in model.control if lives is None or any(a <= work.time <= b for a, b in lives)]
     return sorted(spans, key=lambda span: (span.start, span.end))
 
 
@@ -119,12 +126,20 @@ def gaps(spans: Sequence[Span]) -> list[tuple[float, float]]:
 # --- inside -------------------------------------------------------------------------------
 
 
-def _program(program: ProgramView, now: float) -> Span:
+def _life(program: ProgramView, model: RunModel) -> tuple[float, float]:
+    return program.opened, max(program.opened, model.now if program.ended is None else program.ended)
+
+
+def _control(work: ControllerWorked) -> Span:
+    return Span(SpanKind.CONTROL, "controller", work.time, work.time + work.seconds, parts=work.events,
+                busy=work.busy, launches=work.launches)  # fmt: skip
+
+
+def _program(program: ProgramView, model: RunModel) -> Span:
     return Span(
         SpanKind.PROGRAM,
         program.name,
-        program.opened,
-        max(program.opened, now if program.ended is None else program.ended),
+        *_life(program, model),
         open=program.ended is None,
         state=program.state or NodeState.LAUNCHED,
         program=program.id,

@@ -36,6 +36,8 @@ class Totals:
     wait_seconds: float = 0.0
     compilations: int = 0
     compile_seconds: float = 0.0
+    #: In which the controller was at work.
+    control_seconds: float = 0.0
     failed: int = 0
     #: By name: seconds of device time (overlaps counted once a device), and launches; the largest first.
     names: tuple[tuple[str, float, int], ...] = ()
@@ -86,6 +88,7 @@ def totals_of(spans: Iterable[Span], devices: Iterable[DeviceId]) -> Totals:
         wait_seconds=sum(s.seconds for s in waits),
         compilations=len(compiled),
         compile_seconds=sum(s.seconds for s in compiled),
+        control_seconds=sum(s.busy for s in held),
         failed=sum(s.state is NodeState.FAILED for s in (*launches, *transfers)),
         names=tuple(sorted(by_name, key=lambda row: (-row[1], row[0]))),
     )

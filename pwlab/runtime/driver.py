@@ -25,6 +25,7 @@ from ..ids import BufferId, NodeId
 from .buffers import Failure, Gone, Signal
 from .clock import now
 from .protocol import Backend, Task
+from .worklog import WorkLog
 
 R = TypeVar("R")
 
@@ -81,6 +82,7 @@ class Driver:
         self._alive: set[Task] = set()
         self._ending = threading.Lock()
         self._chore: Callable[[], bool] | None = None
+        self._work = WorkLog()
         self.signal = Signal(self._look_after)
         #: The policy's question that was seen last, and when it was seen first.
         self._question = 0, 0.0
@@ -191,6 +193,7 @@ class Driver:
         released: list[BufferId] = []
         while True:
             item = self._next()
+            self._work.begin(now())
             try:
                 while isinstance(item, (int, Gone)):  # releases come in crowds; they are one event
                     released.append(item.buffer if isinstance(item, Gone) else BufferId(item))
@@ -202,28 +205,35 @@ class Driver:
                     gone, released = tuple(released), []
                     self._handle(BuffersReleased(now(), gone))
                 if isinstance(item, _Stop):
-                    return
+                    break
                 if item is not None:
                     self._take(item)
             except BaseException as error:
                 self._crashed(item, error)
+            self._ring.extend(self._work.end(now()))
+        self._ring.extend(self._work.close())
 
     def _next(self) -> Any:
         """The next item of the inbox."""
-        if self._chore is not None:
-            wait = CALM
+        wait = CALM
+        while self._work.open or self._chore is not None:
             try:
-                while True:
-                    try:
-                        return self._inbox.get(timeout=wait)
-                    except Empty:
-                        wait = 0.0
-                        if not self._chore():
-                            break
-            except Exception as error:
-                self._chore = None
-                self._ring.extend([Noted(now(), f"work in the background failed, and was ended: {error!r}")])
+                return self._inbox.get(timeout=wait)
+            except Empty:
+                wait = 0.0
+                self._ring.extend(self._work.close())
+                if not self._do_chore():
+                    break
         return self._inbox.get()
+
+    def _do_chore(self) -> bool:
+        """Does a piece of what can wait; whether there is more."""
+        try:
+            return self._chore is not None and self._chore()
+        except Exception as error:
+            self._chore = None
+            self._ring.extend([Noted(now(), f"work in the background failed, and was ended: {error!r}")])
+            return False
 
     def _take(self, item: Any) -> None:
         if isinstance(item, list):
@@ -247,6 +257,7 @@ class Driver:
         first: Sequence[Fact] | None = None
         for event in events:
             instructions, facts = self._controller.handle(event)
+            self._work.handled(instructions, facts)
             if facts:
                 self._ring.extend(facts)
             if first is None:

@@ -45,6 +45,8 @@ class Palette(NamedTuple):
     links: dict[Link, str]
     wait: str
     compile: str
+    control: str
+    program: str
     failed: str
     paper: str
     #: What time was spent on, in the order of :class:`~pwlab.observe.Part`.
@@ -75,6 +77,8 @@ LIGHT = Palette(
     links={Link.ICI: "#0b7fab", Link.DCN: "#c2570c", Link.PCIE: "#7a6a00"},
     wait="#8a5a00",
     compile="#6b7686",
+    control="#4a5fa5",
+    program="#9aa5b4",
     failed="#c92a2a",
     paper="#ffffff",
     parts=("#1f8a4c", "#77828f", "#e0a92e", "#c2570c", "#8d5bd6", "#0b7f8a", "#e3e8ee"),
@@ -103,6 +107,8 @@ DARK = Palette(
     links={Link.ICI: "#4cc3ee", Link.DCN: "#ff9d57", Link.PCIE: "#d6c14a"},
     wait="#e3b341",
     compile="#9aa4b2",
+    control="#8fa3ea",
+    program="#5f6b7b",
     failed="#ff8078",
     paper="#14171d",
     parts=("#4cb97a", "#808a98", "#dfb04a", "#f0873f", "#b18cf0", "#43b3c0", "#2b313b"),
@@ -121,6 +127,7 @@ BOX_MARKS = {
     "dots": Mark(5, "M1 2a1 1 0 1 0 2 0a1 1 0 1 0 -2 0", 0, 0.6),
     "wait": Mark(6, "M-1 1L1 -1M0 6L6 0M5 7L7 5", 1.4, 0.5),
     "compile": Mark(6, "M1.9 3a1.1 1.1 0 1 0 2.2 0a1.1 1.1 0 1 0 -2.2 0", 0, 0.6),
+    "control": Mark(4, "M0 1H4", 1.6, 0.45),
     "failed": Mark(8, "M0 0L8 8M8 0L0 8", 1.1),
     "move": Mark(4, "M1 0V4", 1.4),
 }
@@ -163,6 +170,8 @@ def javascript() -> str:
             "links": [theme.move, *theme.links.values()],
             "wait": theme.wait,
             "compile": theme.compile,
+            "control": theme.control,
+            "program": theme.program,
             "failed": theme.failed,
             "paper": theme.paper,
             "parts": [*theme.parts],

@@ -1,10 +1,10 @@
 """The timeline as plain data, from which SVG, text and reports are drawn: who did what, where, when.
 
-How to read it: above, the user's own process, with a row a client for its programs, and rows for waits and for
-compilation.  Below, a band an island with a row a device.  A launch is a box on the rows of its devices, a gang one
-tall box; colours stand for computations, or for clients.  Transfers are thin boxes where they arrive, and arrows
-from where the value was written.  Times are seconds from the start of the axis; nothing here is in pixels, so one
-picture serves a page, a terminal and a comparison on a common axis.
+How to read it: above, the user's own process, with a row a client for its programs, and rows for the controller,
+compilation and waits.  Below, a band an island with a row a device.  A launch is a box on the rows of its devices, a
+gang one tall box; colours stand for computations, or for clients.  Transfers are thin boxes where they arrive, and
+arrows from where the value was written.  Times are seconds from the start of the axis; nothing here is in pixels, so
+one picture serves a page, a terminal and a comparison on a common axis.
 
 What overlaps on a device is drawn in lanes of its row, with its true times.  Above 16 devices in an island, those
 that did the same share a row.
@@ -12,6 +12,7 @@ that did the same share a row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -39,7 +40,7 @@ class Row:
     """One row: a device, devices that did the same, or something of the user's or a host's."""
 
     label: str
-    kind: Literal["device", "host", "programs", "waits", "compilation"]
+    kind: Literal["device", "host", "programs", "controller", "waits", "compilation"]
     lanes: int = 1
     #: Of a device: share of the active time in which it computed, 0 to 1.
     share: float | None = None
@@ -184,6 +185,9 @@ def timeline(
 def drawn_spans(model: RunModel, programs: Collection[ProgramId] | None = None) -> list[Span]:
     """What a timeline of these programs shows, in seconds from the first of it."""
     spans = spans_of(model, programs)
+    # Before its first program the controller has made the session alone.
+    first = min((span.start for span in spans if span.kind is SpanKind.PROGRAM), default=math.inf)
+    spans = [span for span in spans if span.kind is not SpanKind.CONTROL or span.start >= first]
     start = min((span.start for span in spans), default=0.0)
     return [replace(span, start=span.start - start, end=span.end - start) for span in spans]
 
@@ -214,6 +218,8 @@ def totals_text(totals: Totals) -> list[str]:
         pieces.append(f"{count_text(totals.waits, 'wait')}, {seconds_text(totals.wait_seconds)}")
     if totals.compilations:
         pieces.append(f"{totals.compilations:,} compiled in {seconds_text(totals.compile_seconds)}")
+    if totals.control_seconds and totals.wall:
+        pieces.append(f"controller busy {percent(min(1.0, totals.control_seconds / totals.wall))}")
     if totals.failed:
         pieces.append(f"{totals.failed:,} failed")
     return pieces
@@ -225,29 +231,32 @@ _Tracks = list[tuple[Row, list[Span]]]
 
 
 def _bands(model: RunModel, spans: list[Span], notes: list[str], wall: float) -> Iterable[tuple[str, str, _Tracks]]:
-    yield "you", "programs, waits and compilation", _user_tracks(spans)
+    yield "host", "clients, controller, compilation and waits", _host_tracks(spans)
     for id, island in model.islands.items():
         mine = [s for s in spans if s.island == id and s.kind not in (SpanKind.COMPILE,)]
         about = f"{len(island.devices)} × {one_line(island.chip, 10)}"
         yield one_line(island.name, 24), about, _island_tracks(id, island.devices, mine, notes, wall)
 
 
-def _user_tracks(spans: list[Span]) -> _Tracks:
+def _host_tracks(spans: list[Span]) -> _Tracks:
     programs = [s for s in spans if s.kind is SpanKind.PROGRAM]
     clients = list(dict.fromkeys(s.client for s in programs))
     tracks: _Tracks = []
-    if 1 < len(clients) <= MOST_CLIENTS:
+    if 0 < len(clients) <= MOST_CLIENTS:
         for client in clients:
             row = Row(f"client {one_line(client, 12)}", "programs")
             tracks.append((row, [s for s in programs if s.client == client]))
     else:
-        tracks.append((Row("programs", "programs"), programs))
+        tracks.append((Row("clients", "programs"), programs))
+    control = [s for s in spans if s.kind is SpanKind.CONTROL]
     waits = [s for s in spans if s.kind is SpanKind.WAIT]
     compiled = [s for s in spans if s.kind is SpanKind.COMPILE]
-    tracks.append((Row("waits", "waits", about=seconds_text(sum(s.seconds for s in waits)) if waits else ""), waits))
+    if control:
+        tracks.append((Row("controller", "controller", about=seconds_text(sum(s.busy for s in control))), control))
     if compiled:
         total = seconds_text(sum(s.seconds for s in compiled))
         tracks.append((Row("compiling", "compilation", about=total), compiled))
+    tracks.append((Row("waits", "waits", about=seconds_text(sum(s.seconds for s in waits)) if waits else ""), waits))
     return tracks
 
 
@@ -296,7 +305,9 @@ def _box(span: Span, row: int, lane: int, colour: Colour, colours: Mapping[str, 
         label = f"{span.link.value if span.link else 'move'} {bytes_text(span.bytes)}"
     elif span.kind is SpanKind.WAIT and span.source:
         label = f"{label} at {source_text(span.source)}"
-    if span.parts > 1:
+    elif span.kind is SpanKind.CONTROL:
+        label = count_text(span.launches, "launch", "launches") if span.launches else count_text(span.parts, "event")
+    if span.parts > 1 and span.kind is not SpanKind.CONTROL:
         label += f" ×{span.parts}"
     return Box(row, lane, span.start, span.end, label, span.kind, span.state, _about(span, model),
                -1 if name is None else colours.get(name, -1), open=span.open, link=span.link)  # fmt: skip
@@ -321,7 +332,10 @@ def _about(span: Span, model: RunModel) -> str:
         lines.append(f"in {one_line(program.name, 60)}" + (f", client {one_line(span.client, 30)}"))
     if span.devices:
         lines.append(f"{'device' if len(span.devices) == 1 else 'devices'} {ranges_text(span.devices)}")
-    if span.parts > 1:
+    if span.kind is SpanKind.CONTROL:
+        took, gave = count_text(span.parts, "event"), count_text(span.launches, "launch", "launches")
+        lines.append(f"took {took}, gave {gave}; at work {seconds_text(span.busy)} of it")
+    elif span.parts > 1:
         lines.append(f"{span.parts} computations in one launch")
     if span.link:
         lines.append(f"{bytes_text(span.bytes)} over {span.link.value}")

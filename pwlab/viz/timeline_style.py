@@ -1,6 +1,7 @@
 """The style sheet and the patterns of the timeline: light, dark, and without colour.
 
-What is no computation (waits, compilation, transfers) has its own pattern, so a picture in grey still tells them apart.
+What is no computation (waits, compilation, the controller, transfers) has its own pattern, so a picture in grey still
+tells them apart.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from ..events import Link
 from .palette import BOX_MARKS, DARK, HUES, LIGHT, Mark, Palette
 from .svg_style import for_both_themes
 
-#: Rim of the paper, band and rim, rule between rows, text, muted, program, other.
-_LIGHT_PAPER = (*("#d9dee5", "#f5f7fa", "#e3e8ef", "#e6eaf0", "#1c2430", "#5f6978"), *("#9aa5b4", "#8d97a5"))
-_DARK_PAPER = (*("#2d333d", "#191d24", "#272d37", "#262c36", "#e6eaf0", "#a0aab8"), *("#5f6b7b", "#7b8695"))
+#: Rim of the paper, band and rim, rule between rows, text, muted.
+_LIGHT_PAPER = ("#d9dee5", "#f5f7fa", "#e3e8ef", "#e6eaf0", "#1c2430", "#5f6978")
+_DARK_PAPER = ("#2d333d", "#191d24", "#272d37", "#262c36", "#e6eaf0", "#a0aab8")
 
 _SHAPE = """
 .pw-time text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:11px}
 .pw-time .h1{font-size:15px;font-weight:600}.pw-time .h2{font-size:12px;font-weight:600}
 .pw-time .mu{font-size:11px}.pw-time .tk{font-size:10px}.pw-time .bl{font-size:10.5px;font-weight:600}
-.pw-time .k-wait .bl,.pw-time .k-compile .bl,.pw-time .s-failed .bl{paint-order:stroke;stroke-width:3px;
+.pw-time :is(.k-wait,.k-compile,.k-control,.s-failed) .bl{paint-order:stroke;stroke-width:3px;
 stroke-linejoin:round}.pw-time .num{font-variant-numeric:tabular-nums}
 .pw-time .b rect{stroke-width:1}.pw-time .grid{stroke-width:1}.pw-time .open{stroke-dasharray:3 2}
 .pw-time .s-failed>rect{stroke-width:2}.pw-time .ar{fill:none;stroke-width:1.3;opacity:.85}
@@ -29,8 +30,9 @@ stroke-linejoin:round}.pw-time .num{font-variant-numeric:tabular-nums}
 
 def _rules(palette: Palette, paper: tuple[str, ...], host: str = "") -> str:
     at = f"{host} .pw-time " if host else ".pw-time "
-    rim, band, band_rim, rule, text, muted, prog, other = paper
-    hues, bg, wait, comp, bad = palette.hues, palette.paper, palette.wait, palette.compile, palette.failed
+    rim, band, band_rim, rule, text, muted = paper
+    hues, bg, bad = palette.hues, palette.paper, palette.failed
+    wait, comp, ctrl = palette.wait, palette.compile, palette.control
     rules = [
         f".bg{{fill:{bg};stroke:{rim}}}",
         f".band{{fill:{band};stroke:{band_rim}}}",
@@ -42,15 +44,17 @@ def _rules(palette: Palette, paper: tuple[str, ...], host: str = "") -> str:
         f".m-wait{{stroke:{wait}}}",
         f".k-compile rect{{stroke:{comp}}}",
         f".m-compile{{fill:{comp}}}",
-        f".k-program rect{{fill:{bg};stroke:{prog}}}",
-        f".c-none rect{{fill:{rule};stroke:{other}}}",
+        f".k-control rect{{stroke:{ctrl}}}",
+        f".m-control{{stroke:{ctrl}}}",
+        f".k-program rect{{fill:{bg};stroke:{palette.program}}}",
+        f".c-none rect{{fill:{rule};stroke:{palette.move}}}",
         f".s-failed>rect{{stroke:{bad}}}",
         f".m-failed{{stroke:{bad}}}",
         f".bad{{fill:{bad}}}",
         f".good{{fill:{hues[1][1]}}}",
         f".zig{{stroke:{muted}}}",
         f".gap{{fill:{bg}}}",
-        f".k-wait .bl,X.k-compile .bl,X.s-failed .bl{{stroke:{bg}}}",
+        f":is(.k-wait,.k-compile,.k-control,.s-failed) .bl{{stroke:{bg}}}",
         f".bar{{fill:{hues[1][1]}}}",
         f".paper{{fill:{bg}}}",
     ]
@@ -83,7 +87,7 @@ def patterns(prefix: str) -> str:
             f'<path class="{kind}" {drawn} opacity="{mark.opacity:g}" d="{mark.path}"/></pattern>'
         )
 
-    parts = [pattern(name, f"m-{name}", BOX_MARKS[name]) for name in ("wait", "compile", "failed")]
+    parts = [pattern(name, f"m-{name}", BOX_MARKS[name]) for name in ("wait", "compile", "control", "failed")]
     for link in ("ici", "dcn", "pcie", "move"):
         parts.append(pattern(link, f"m-{link}", BOX_MARKS["move"]))
         parts.append(

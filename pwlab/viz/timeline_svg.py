@@ -21,6 +21,9 @@ from .timeline_style import patterns, style
 WIDTH, LEFT, RIGHT = 1060.0, 112.0, 88.0
 _LANE, _PAD, _GAP = 20.0, 3.0, 8.0
 
+#: What has a pattern of its own, and how the legend calls it.
+_KINDS = {SpanKind.CONTROL: "controller at work", SpanKind.COMPILE: "compiling", SpanKind.WAIT: "you waited"}
+
 
 def timeline_svg(picture: TimelinePicture, wide: float = WIDTH) -> str:
     """The picture as an ``<svg>`` element that stands alone and may also be put inline."""
@@ -105,7 +108,7 @@ def key_rows(keys: tuple[Key, ...], picture: TimelinePicture, wide: float, prefi
         text = f"{key.name} {seconds_text(key.seconds)}" + (f" ({key.launches:,})" if key.launches else "")
         entries.append((_swatch(key.colour, prefix), text))
     kinds = {box.kind for box in picture.boxes}
-    for kind, text in ((SpanKind.WAIT, "you waited"), (SpanKind.COMPILE, "compiling")):
+    for kind, text in _KINDS.items():
         if kind in kinds:
             inner = f'<rect class="f" fill="url(#{prefix}{kind.value})" x="0" y="-9" width="16" height="11" rx="2"/>'
             entries.append((f'<g class="b k-{kind.value}">{inner}</g>', text))
@@ -257,7 +260,7 @@ def _looks(box: Box, prefix: str) -> tuple[str, str]:
     if box.kind is SpanKind.TRANSFER:
         name = _link(box.link)
         return f"k-{name}", name
-    if box.kind in (SpanKind.WAIT, SpanKind.COMPILE):
+    if box.kind in _KINDS:
         return f"k-{box.kind.value}", box.kind.value
     if box.kind is SpanKind.PROGRAM and box.colour < 0:
         return "k-program", ""

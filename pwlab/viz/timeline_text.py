@@ -1,8 +1,9 @@
 """A :class:`~pwlab.viz.timeline.TimelinePicture` as text, for a terminal::
 
                      0        2.00 ms   4.00 ms   6.00 ms
-    you
+    host  clients, controller, compilation and waits
       programs       ────────────────────────────────────
+      controller     ░·░·····░·························░·    0.31 ms
       waits                   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    8.01 ms
     island0  4 × cpu
       device 0       AAAAAA≈CCCCCCCC·····················     42%
@@ -26,7 +27,14 @@ _SIGNS = {
     SpanKind.TRANSFER: "≈",
     SpanKind.WAIT: "▒",
     SpanKind.COMPILE: "▓",
+    SpanKind.CONTROL: "░",
     SpanKind.PROGRAM: "─",
+}
+_WORDS = {
+    SpanKind.TRANSFER: "transfer",
+    SpanKind.CONTROL: "controller",
+    SpanKind.COMPILE: "compiling",
+    SpanKind.WAIT: "waited",
 }
 _IDLE = "·"
 
@@ -78,7 +86,7 @@ def legend_text(picture: TimelinePicture, letters: dict[int, str]) -> list[str]:
         f"{letters.get(key.colour, '?')} {one_line(key.name, 24)} {seconds_text(key.seconds)}" for key in picture.keys
     ]
     kinds = {box.kind for box in picture.boxes}
-    for kind, word in ((SpanKind.TRANSFER, "transfer"), (SpanKind.WAIT, "waited"), (SpanKind.COMPILE, "compiling")):
+    for kind, word in _WORDS.items():
         if kind in kinds:
             parts.append(f"{_SIGNS[kind]} {word}")
     if any(box.state is NodeState.FAILED for box in picture.boxes):

@@ -8,6 +8,7 @@ import subprocess
 import zlib
 
 import numpy as np
+import pytest
 from viz.runs import run as small_run
 
 from pwlab.events import Fact, Noted
@@ -71,6 +72,7 @@ def test_the_page_knows_what_the_model_knows() -> None:
     facts = small_run()
     model = model_of(facts)
     page = told(facts, [10, 7, len(facts) - 17])
+    assert page["works"] == [[1.0, 0.002, 0.0015, 16, 3], [pytest.approx(1.004), 0.0005, 0.0005, 4, 4]]
     assert [n["name"] for n in page["nodes"]] == [n.spec.name for n in model.nodes.values()]
     assert [n["state"] for n in page["nodes"]] == [n.state.value for n in model.nodes.values()]
     for ours, theirs in zip(model.nodes.values(), page["nodes"], strict=True):

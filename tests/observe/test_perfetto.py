@@ -78,9 +78,9 @@ def check(trace: Trace) -> None:
 def test_tracks_are_named_for_islands_and_devices() -> None:
     trace = trace_of(Run(tuple(runs.run())))
     names = {(e["name"], e["args"]["name"]) for e in trace["traceEvents"] if "name" in e.get("args", ())}
-    assert ("process_name", "island0 (4 × cpu)") in names and ("process_name", "you") in names
+    assert ("process_name", "island0 (4 × cpu)") in names and ("process_name", "host") in names
     assert {("thread_name", f"device {n}") for n in range(8)} <= names
-    assert {("thread_name", name) for name in ("programs", "waits", "compilation", "host")} <= names
+    assert {("thread_name", name) for name in ("programs", "controller", "waits", "compilation", "host")} <= names
 
 
 def test_a_gang_is_a_slice_on_each_of_its_devices() -> None:
@@ -98,6 +98,12 @@ def test_a_gang_is_a_slice_on_each_of_its_devices() -> None:
         "gang": 4,
         "computations": 6,
     }
+
+
+def test_the_controller_is_a_track_of_the_host() -> None:
+    found = [e for e in slices(trace_of(Run(tuple(runs.run())))) if e["cat"] == "control"]
+    assert [(e["ts"], e["dur"], e["name"]) for e in found] == [(1e6, 2000, "controller"), (1.004e6, 500, "controller")]
+    assert found[0]["args"] == {"events": 16, "launches": 3, "busy": "1500.0 µs"}
 
 
 def test_slices_that_overlap_go_to_a_track_of_their_own_with_their_true_times() -> None:
@@ -162,7 +168,7 @@ def test_perfetto_reads_it(tmp_path: Path) -> None:
         (found,) = reader.query("select count(*) as n from flow")
         assert found.n == arrows > 0
         processes = {row.name for row in reader.query("select name from process where name is not null")}
-        assert processes == {"you", "island0 (4 × cpu)", "island1 (4 × cpu)"}
+        assert processes == {"host", "island0 (4 × cpu)", "island1 (4 × cpu)"}
         (held,) = reader.query("select max(value) as most from counter")
         assert held.most == max(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "C")
         tracks = {row.name for row in reader.query("select name from thread where name is not null")}

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pwlab.ids import NodeId
+from pwlab.events import ControllerWorked, ProgramOpened
+from pwlab.ids import NodeId, ProgramId
 from pwlab.observe import COLUMNS, Run, SpanKind, Totals, gaps, lanes, node_columns, spans_of, stats_of, totals_of
 from tests.viz import runs
 
@@ -35,7 +36,21 @@ def test_every_node_that_ran_has_a_span_and_compiling_has_its_own() -> None:
     assert kinds[SpanKind.WAIT] == ["float(x)", "print(x)"] and kinds[SpanKind.PROGRAM] == ["train_step"]
     assert [s.start for s in spans] == sorted(s.start for s in spans)
     assert {s.name for s in spans if s.open} == {"train_step", "loss"}
-    assert all(s.client == "main" for s in spans)
+    assert all(s.client == "main" for s in spans if s.kind is not SpanKind.CONTROL)
+
+
+def test_the_controllers_work_belongs_to_the_programs_during_which_it_began() -> None:
+    facts = [*runs.run(), ControllerWorked(0.5, 0.1, 0.1, 1), ProgramOpened(30.0, ProgramId(2), "q", "main", None)]
+    model = Run((*facts, ControllerWorked(31.0, 0.2, 0.1, 5, 1))).model
+    work = {key: [s for s in spans_of(model, key) if s.kind is SpanKind.CONTROL] for key in (None, (runs.P,), (2,))}
+    assert [[s.start for s in found] for found in work.values()] == [
+        [0.5, 1.0, 1.004, 31.0],
+        [1.0, 1.004, 31.0],
+        [31.0],
+    ]
+    (span,) = work[2,]
+    assert (span.seconds, span.busy, span.parts, span.launches) == (pytest.approx(0.2), 0.1, 5, 1)
+    assert totals_of(work[None], ()).control_seconds == pytest.approx(0.1 + 0.002 + 0.1)
 
 
 def test_gaps_are_the_times_in_which_nothing_was_going_on() -> None:

@@ -11,15 +11,19 @@ import pytest
 from pwlab.errors import InternalError, SessionClosed
 from pwlab.events import (
     BuffersReleased,
+    ControllerWorked,
     Event,
     Instruction,
     IslandJoined,
     IslandSpec,
+    Launch,
     NodeCompleted,
     NodeKind,
     NodesSubmitted,
+    NodeState,
     Noted,
     Prepare,
+    ProgramEnded,
 )
 from pwlab.ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId
 from pwlab.observe import FactRing
@@ -121,6 +125,25 @@ def test_facts_go_to_the_ring_and_instructions_to_the_backend(bench: Bench) -> N
     assert [t.node for t in bench.backend.registered] == [1]
     assert bench.ring.after(0).facts == (note,)
     assert bench.driver.call(submission(2)) == [note]
+
+
+def test_the_controllers_work_is_told_when_a_program_ends_or_all_is_calm(bench: Bench) -> None:
+    ended = ProgramEnded(0.0, ProgramId(1), NodeState.DONE)
+    launch = Launch(NodeId(1), IslandId(0), ())
+    bench.controller.answers[NodesSubmitted] = lambda event: ([launch, launch], [ended])
+    bench.driver.submit(submission(1), [])
+    bench.settle()
+    told, work = bench.ring.after(0).facts
+    assert told == ended and isinstance(work, ControllerWorked)
+    # The island joined, the nodes were submitted; the question was no event.
+    assert (work.events, work.launches) == (2, 2) and 0 < work.busy <= work.seconds
+
+    calm = threading.Event()
+    bench.ring.observe(lambda fact: calm.set(), ControllerWorked)
+    bench.driver.post(BuffersReleased(0.0, ()), BuffersReleased(0.0, ()))
+    assert calm.wait(30)
+    *_, work = bench.ring.after(0).facts
+    assert isinstance(work, ControllerWorked) and (work.events, work.launches) == (2, 0)
 
 
 def test_tasks_are_known_before_the_controller_hears_of_their_nodes(bench: Bench) -> None:

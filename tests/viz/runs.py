@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pwlab.events import (
+    ControllerWorked,
     Fact,
     IslandKnown,
     IslandSpec,
@@ -97,6 +98,7 @@ def run() -> list[Fact]:
     facts += [SliceMapped(0.0, key, name, *WHERE[key]) for key, name in ((A, "a"), (B, "b"), (C, "c"))]
     facts.append(ProgramOpened(1.0, P, "train_step", "main", Source("Cell In[4]", 1, "%%pathways")))
     facts += [NodeAdded(1.0, P, spec) for spec in NODES]
+    facts += [ControllerWorked(1.0, 0.002, 0.0015, 16, 3), ControllerWorked(1.004, 0.0005, 0.0005, 4, 4)]
     clock = 1.0
     for spec in NODES[:7]:
         island, chips = WHERE[spec.slice]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pwlab.events import (
+    ControllerWorked,
     Fact,
     IslandKnown,
     IslandSpec,
@@ -59,12 +60,12 @@ def labels(boxes: list[Box] | tuple[Box, ...]) -> list[str]:
 def test_rows_are_devices_within_their_islands() -> None:
     drawn = timeline(model_of(runs.run()))
     assert [(b.name, b.about, b.rows) for b in drawn.bands] == [
-        ("you", "programs, waits and compilation", 3),
+        ("host", "clients, controller, compilation and waits", 4),
         ("island0", "4 × cpu", 5),
         ("island1", "4 × cpu", 4),
     ]
-    assert [row.label for row in drawn.rows][:8] == [
-        *("programs", "waits", "compiling", "host", "device 0", "device 1", "device 2", "device 3")
+    assert [row.label for row in drawn.rows][:9] == [
+        *("client main", "controller", "compiling", "waits", "host", "device 0", "device 1", "device 2", "device 3")
     ]
     assert [row.share for row in drawn.rows if row.kind == "device"] == [
         *(pytest.approx(0.6, abs=0.01),) * 4,
@@ -278,6 +279,24 @@ def test_it_says_in_words_what_it_shows() -> None:
     assert words.endswith("1 failed on island0, island1.")
 
 
+def test_the_controller_tells_what_it_did() -> None:
+    drawn = timeline(model_of(runs.run()))
+    (row,) = [row for row in drawn.rows if row.kind == "controller"]
+    boxes = [b for b in drawn.boxes if b.kind is SpanKind.CONTROL]
+    assert row.about == "2.00 ms" and labels(boxes) == ["3 launches", "4 launches"]
+    assert boxes[0].about.splitlines() == [
+        "controller",
+        "2.00 ms, from 50.0 ms",
+        "took 16 events, gave 3 launches; at work 1.50 ms of it",
+    ]
+
+
+def test_what_the_controller_did_before_the_first_program_is_not_drawn() -> None:
+    facts = [ControllerWorked(-5.0, 0.1, 0.1, 2), *one_island(1), *ran(1, "x", 1.0, 2.0, 0)]
+    drawn = timeline(model_of(facts))
+    assert drawn.axis.end == pytest.approx(2.0, abs=0.1) and "controller" not in {row.kind for row in drawn.rows}
+
+
 def test_an_empty_run_says_so() -> None:
     assert "nothing has run yet" in timeline_svg(timeline(RunModel()))
     assert "nothing has run yet" in timeline_text(timeline(RunModel()))
@@ -288,19 +307,21 @@ def test_an_empty_run_says_so() -> None:
 
 def test_the_text_form() -> None:
     facts = [*one_island(2), *ran(1, "embed", 0.0, 1.0, 0, 1), *ran(2, "train", 1.0, 3.0, 0)]
+    facts += [ControllerWorked(0.0, 0.4, 0.4, 9, 2), ControllerWorked(2.8, 0.01, 0.01, 3)]
     facts += [Waited(2.0, 2.0, "float(x)", None), ProgramEnded(4.0, runs.P, NodeState.DONE)]
     assert timeline_text(timeline(model_of(facts)), 64).splitlines() == [
         "1 program",
         "4.00 s wall · devices computing 50% · 2 launches",
-        "1 wait, 2.00 s",
-        "            0                    2.00 s         4.00 s",
-        "you  programs, waits and compilation",
-        "  programs  ──────────────────────────────────────────",
-        "  waits     ·····················▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    2.00 s",
+        "1 wait, 2.00 s · controller busy 10%",
+        "               0                   2.00 s       4.00 s",
+        "host  clients, controller, compilation and waits",
+        "  client main  ───────────────────────────────────────",
+        "  controller   ░░░░·······················░···········    410 ms",
+        "  waits        ···················▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    2.00 s",
         "pod  2 × tpu",
-        "  device 0  AAAAAAAAAAABBBBBBBBBBBBBBBBBBBBB··········       75%",
-        "  device 1  AAAAAAAAAAA·······························       25%",
-        "A embed 2.00 s  B train 2.00 s  ▒ waited",
+        "  device 0     AAAAAAAAAABBBBBBBBBBBBBBBBBBBB·········       75%",
+        "  device 1     AAAAAAAAAA·····························       25%",
+        "A embed 2.00 s  B train 2.00 s  ░ controller  ▒ waited",
     ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from ...events import (
     BuffersRestored,
     ClientGone,
     ClientKnown,
+    ControllerWorked,
     Fact,
     IslandKnown,
     Link,
@@ -347,6 +348,18 @@ class Encoder:
             **self._sources([f.source for f in facts]),
         )
 
+    def _works(self, out: _Writer, no: Any, facts: list[ControllerWorked]) -> None:
+        out.table(
+            "works",
+            len(facts),
+            no=no,
+            time=out.times([f.time for f in facts]),
+            seconds=_f8(f.seconds for f in facts),
+            busy=_f8(f.busy for f in facts),
+            events=_u4(f.events for f in facts),
+            launches=_u4(f.launches for f in facts),
+        )
+
     def _notes(self, out: _Writer, no: Any, facts: list[Noted]) -> None:
         out.table(
             "notes2" if "notes" in out.tables else "notes",
@@ -373,6 +386,7 @@ class Encoder:
         BuffersOffloaded: _offloaded,
         BuffersRestored: _restored,
         Waited: _waits,
+        ControllerWorked: _works,
         Noted: _notes,
     }
 

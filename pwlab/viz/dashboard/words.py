@@ -10,6 +10,8 @@ WORDS = {
     "ICI": "ICI is the fast network between the devices of one island.",
     "client": "A client is one who submits programs; many can share the same islands.",
     "program": "A program is one run of a cell, or one call of a @pw.program.",
+    "controller": "The one controller, in the background, decides what is launched where and when; "
+    "here is when it was at work.",
     "waits": "Where the cell's own thread waited for a value, such as float(x).",
     "compiling": "XLA turns a computation into machine code, once for each new shape.",
     "computing": "The device ran a computation.",

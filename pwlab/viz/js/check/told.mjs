@@ -24,4 +24,5 @@ const nodes = Array.from({ length: store.nodes.n }, (_, i) => ({
   seconds: c.end[i] - c.start[i],
 }));
 const waits = store.waits.map((w) => [w.reason, w.cell]);
-console.log(JSON.stringify({ nodes, waits, counts: store.counts, islands: [...store.islands.values()].map((i) => i.name) }));
+const works = store.works.map((w) => [w.time, w.seconds, w.busy, w.events, w.launches]);
+console.log(JSON.stringify({ nodes, waits, works, counts: store.counts, islands: [...store.islands.values()].map((i) => i.name) }));

@@ -197,7 +197,7 @@ export class App {
 
   _legend() {
     const { tracks, theme, store } = this;
-    const names = [...tracks.colours.keys].slice(0, 14), links = [...tracks.host.keys()].filter((k) => k.includes("transfer"));
+    const names = [...tracks.colours.keys].slice(0, 14), links = tracks.all.filter(({ kind }) => kind === "transfer").map(({ label }) => label);
     const shown = `${tracks.by}${names.length}${links.length}${this.tab}${theme.dark}${store.counts.map((n) => (this.tab === "graph" ? n : +(n > 0)))}`;
     if (shown === this._legendFor) return;
     this._legendFor = shown;
@@ -266,10 +266,29 @@ export class App {
     return [store.name(i, 60), `${GLYPHS[c.state[i]]} ${STATES[c.state[i]]}${took}`, store.source(i), oneLine(store.word(i, "error"), 100)].filter(Boolean);
   }
 
-  /** @returns {string[]} */
-  waitTip(/** @type {number} */ i) {
-    const wait = this.store.waits[i];
-    return [`wait: ${oneLine(wait.reason, 60)}`, secondsText(wait.seconds), sourceText(wait.cell, wait.line)].filter(Boolean);
+  /** What a span of the timeline says on itself. @param {import("./tracks.js").Of} of @param {number} ref @returns {string} */
+  spanName(of, ref) {
+    const { store } = this;
+    if (of === "node") return store.word(ref, "name");
+    if (of === "program") return store.programs.get(ref)?.name ?? "";
+    const { reason, cell } = store.waits[ref] ?? {}, { launches, events } = store.works[ref] ?? {};
+    return of === "wait" ? `${reason} · ${cell}` : launches ? count(launches, "launch", "launches") : count(events, "event");
+  }
+
+  /** What is told of a span under the pointer. @param {import("./tracks.js").Of} of @param {number} ref @returns {string[]} */
+  spanTip(of, ref) {
+    const { store } = this;
+    if (of === "node") return this.nodeTip(ref);
+    if (of === "work") {
+      const { seconds, busy, events, launches } = store.works[ref];
+      return ["controller", `${secondsText(busy)} at work in ${secondsText(seconds)}`, `${count(events, "event")}, ${count(launches, "launch", "launches")}`];
+    }
+    const wait = of === "wait" ? store.waits[ref] : null, program = store.programs.get(ref);
+    if (wait) return [`wait: ${oneLine(wait.reason, 60)}`, secondsText(wait.seconds), sourceText(wait.cell, wait.line)].filter(Boolean);
+    if (!program) return [];
+    const over = program.ended >= program.opened;
+    return [`program ${oneLine(program.name, 60)}`, over ? `${STATES[program.state]} after ${secondsText(program.ended - program.opened)}` : `running for ${secondsText(store.now() - program.opened)}`,
+      `client ${oneLine(program.client, 40)}`, sourceText(program.cell, program.line)].filter(Boolean);
   }
 
   toggleHelp() {

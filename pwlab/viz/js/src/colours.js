@@ -7,12 +7,14 @@ const HUES = LIGHT.hues.length;
 /** Names that can be told apart. */
 export const NAMES = 3 * HUES;
 /** Keys beyond the names; that of a network is `move` and its number. */
-export const KEY = { move: NAMES, wait: NAMES + 4, compile: NAMES + 5, failed: NAMES + 6 };
-const KEYS = NAMES + 7;
+export const KEY = { move: NAMES, wait: NAMES + 4, compile: NAMES + 5, control: NAMES + 6, program: NAMES + 7, failed: NAMES + 8 };
+/** The patterns of those after the networks. */
+const MARKS = ["wait", "compile", "control", "", "failed"];
+const KEYS = NAMES + 9;
 
 /** The strong colour of each key, for lines and for what is drawn in pixels. */
 const LINES = [LIGHT, DARK].map((theme) => [
-  ...Array.from({ length: NAMES }, (_, key) => theme.hues[key % HUES][1]), ...theme.links, theme.wait, theme.compile, theme.failed,
+  ...Array.from({ length: NAMES }, (_, key) => theme.hues[key % HUES][1]), ...theme.links, theme.wait, theme.compile, theme.control, theme.program, theme.failed,
 ]);
 
 export function colour(/** @type {number} */ key, /** @type {boolean} */ dark) {
@@ -28,7 +30,7 @@ export function tint(/** @type {number} */ key, /** @type {boolean} */ dark) {
 /** The pattern over a box, as BOX_MARKS calls it; "" has none. */
 export function mark(/** @type {number} */ key) {
   if (key < NAMES) return ["", "stripes", "dots"][Math.floor(key / HUES)];
-  return key === KEY.failed ? "failed" : key === KEY.wait ? "wait" : key === KEY.compile ? "compile" : "move";
+  return MARKS[key - KEY.wait] ?? "move";
 }
 
 /** The background of a key's entry in a legend. */

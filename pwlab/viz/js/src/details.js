@@ -11,6 +11,7 @@ export function details(app) {
   const { choice } = app.selection, span = app.timeline?.span;
   if (choice?.kind === "node") return node(app, choice.id);
   if (choice?.kind === "wait") return wait(app, choice.id);
+  if (choice?.kind === "work") return work(app, choice.id);
   if (choice?.kind === "program") return program(app, choice.id);
   if (choice) return group(app, choice);
   return span ? stretch(app, span) : null;
@@ -81,6 +82,18 @@ function wait(app, i) {
   ];
 }
 
+/** @param {import("./app.js").App} app @param {number} i */
+function work(app, i) {
+  const { seconds, busy, events, launches } = app.store.works[i];
+  return [
+    head("controller", "its thread took events and launched what could be"),
+    line("for", secondsText(seconds)),
+    line("at work", `${secondsText(busy)}, ${percent(busy / seconds)}`),
+    line("took", count(events, "event")),
+    line("launched", launches && count(launches, "node")),
+  ];
+}
+
 /** @param {import("./app.js").App} app @param {number} id */
 function program(app, id) {
   const { store } = app, p = store.programs.get(id);
@@ -125,6 +138,7 @@ function stretch(app, [from, to]) {
     line("launches", digits(all.launches)),
     line("transfers", all.transfers && `${digits(all.transfers)}, ${bytesText(all.moved)}`),
     line("waits", all.waits && `${digits(all.waits)}, ${secondsText(all.waited)}`),
+    line(word(app, "controller"), all.control && `${percent(all.control / (to - from))} busy`),
     all.names.length > 0 && h("h5", "device time"),
     all.names.slice(0, 10).map((name) => line(pick(app, { kind: "name", id: store.texts[name.name] }, oneLine(store.texts[name.name], 22)), `${secondsText(name.seconds)} · ${count(name.launches, "launch", "launches")}`)),
   ];

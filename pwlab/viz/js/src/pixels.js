@@ -54,14 +54,14 @@ export class Pixels {
   /** Rows that hold only what is chosen; null where nothing is or one node alone. @param {import("./app.js").App} app */
   _lit(app) {
     const { choice } = app.selection, now = performance.now();
-    if (!choice || choice.kind === "node" || choice.kind === "wait") return null;
+    if (!choice || ["node", "wait", "work"].includes(choice.kind)) return null;
     const known = this._highlight;
     if (known.choice === choice && now - known.at < 1000) return known.rows;
     const rows = new Map();
     for (const track of app.tracks.all) {
       for (const row of track.rows) {
         const lit = new Row();
-        if (track.kind !== "wait") for (let i = 0; i < row.n; i++) if (app.selection.has(row.ref.a[i])) lit.add(row.start.a[i], row.end.a[i], row.ref.a[i], row.key.a[i]);
+        for (let i = 0; i < row.n; i++) if (app.selection.lights(track.of, row.ref.a[i])) lit.add(row.start.a[i], row.end.a[i], row.ref.a[i], row.key.a[i]);
         rows.set(row, lit);
       }
     }

@@ -1,6 +1,7 @@
-// What is chosen, for all views: a node, a program, a client, a device, a cell or a wait. One at a time.
+// What is chosen, for all views: a node, a program, a client, a device, a cell, a wait or a stretch of the controller's
+// work. One at a time.
 
-/** @typedef {{kind: "node" | "program" | "device" | "slice" | "wait", id: number} | {kind: "client" | "cell" | "name", id: string}} Choice */
+/** @typedef {{kind: "node" | "program" | "device" | "slice" | "wait" | "work", id: number} | {kind: "client" | "cell" | "name", id: string}} Choice */
 
 /** What a row of a table is about; it is marked where one of these belongs to what is chosen. */
 /** @typedef {{devices?: number[], client?: string, node?: number, name?: string, cell?: string, line?: number, slice?: number, program?: number}} About */
@@ -39,6 +40,18 @@ export class Selection {
     }
   }
 
+  /** Whether a span of the timeline belongs to what is chosen; true where nothing is. @param {import("./tracks.js").Of} of @param {number} id */
+  lights(of, id) {
+    const { choice, store } = this;
+    if (!choice || of === "node") return this.has(id);
+    if (choice.kind === of) return choice.id === id;
+    if (of === "work") return false;
+    if (of === "wait") return choice.kind === "cell" ? store.waits[id].cell === choice.id : this.has(store.producer.get(store.waits[id].buffer));
+    const program = store.programs.get(id);
+    if (choice.kind === "client" || choice.kind === "cell") return program?.[choice.kind] === choice.id;
+    return choice.kind === "node" && store.nodes.c.program[choice.id] === id;
+  }
+
   is(/** @type {Choice} */ choice) {
     return this.choice?.kind === choice.kind && this.choice.id === choice.id;
   }
@@ -59,7 +72,7 @@ export class Selection {
       case "device": return about.devices?.includes(choice.id) ?? false;
       case "client": case "cell": case "name": case "slice": return about[choice.kind] === choice.id;
       case "program": return about.program === choice.id || (about.program === undefined && about.client === s.programs.get(choice.id)?.client);
-      case "wait": return false;
+      case "wait": case "work": return false;
     }
     if (about.node === undefined) return about.client === s.client(choice.id) || (about.devices?.some((id) => s.gang(choice.id).includes(id)) ?? false);
     if (about.line === undefined) return about.node === choice.id;

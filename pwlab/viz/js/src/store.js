@@ -13,6 +13,7 @@ import { DONE, FAILED, LAUNCHED, PREPARED, QUEUED, STATES, WAITING } from "./sta
 /** @typedef {{id: number, name: string, client: string, cell: string, line: number, text: string, opened: number,
  *   ended: number, state: number, counts: number[]}} Program */
 /** @typedef {{time: number, seconds: number, reason: string, cell: string, line: number, text: string, buffer: number}} Wait */
+/** When the controller was at work. @typedef {{time: number, seconds: number, busy: number, events: number, launches: number}} Work */
 
 /** @typedef {{no: number, time: number, name: string, kind: "known" | "gone" | "seen", share: number, most: number, priority: number}} Told */
 
@@ -76,9 +77,15 @@ export class Store {
     this.moves = [];
     /** @type {Wait[]} */
     this.waits = [];
+    /** @type {Work[]} */
+    this.works = [];
     /** @type {{time: number, text: string}[]} */
     this.notes = [];
     this.openPrograms = 0;
+    /** Programs in the order in which they ended, and clients in that of their first program. @type {number[]} */
+    this.over = [];
+    /** @type {Set<string>} */
+    this.users = new Set();
     /** What was told of clients, in order. @type {Told[]} */
     this.told = [];
     /** Nodes on devices now. @type {Set<number>} */
@@ -269,6 +276,7 @@ export class Store {
         opened: time, ended: NaN, state: -1, counts: STATES.map(() => 0),
       });
       told(r, i, time, s[r.client[i]], "seen");
+      this.users.add(s[r.client[i]]);
       this.openPrograms++;
       this.opens.push(time);
       if (time < this.firstActive) this.firstActive = time;
@@ -307,12 +315,17 @@ export class Store {
       this.newest = Math.max(this.newest, time + r.seconds[i]);
       if (time < this.firstActive) this.firstActive = time;
     });
+    each("works", (r, i, time) => {
+      this.works.push({ time, seconds: r.seconds[i], busy: r.busy[i], events: r.events[i], launches: r.launches[i] });
+      this.newest = Math.max(this.newest, time + r.seconds[i]);
+    });
     for (const name of ["notes", "notes2"]) each(name, (r, i, time) => this.notes.push({ time, text: s[r.text[i]] }));
     each("programs_ended", (r, i, time) => {
       const program = this.programs.get(r.id[i]);
       if (program && program.state < 0) {
         this.openPrograms--;
         this.closes.push(time);
+        this.over.push(r.id[i]);
         program.ended = time;
         program.state = r.state[i];
       }

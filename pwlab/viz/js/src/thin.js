@@ -71,18 +71,20 @@ export function thin(store, apps, left = LEFT) {
   }
   const used = new Set(nodes.c.program.subarray(0, nodes.n));
   for (const [id, program] of store.programs) if (program.state >= 0 && !used.has(id)) store.programs.delete(id);
-  const waits = Math.max(0, store.waits.length - left);
-  store.waits.splice(0, waits);
+  store.over = store.over.filter((id) => store.programs.has(id));
+  const cut = (/** @type {any[]} */ log) => log.splice(0, Math.max(0, log.length - left)).length;
+  const waits = cut(store.waits), works = cut(store.works);
+  /** The number that a span's node, program, wait or work has now; negative where it is gone. @type {Record<string, (ref: number) => number>} */
+  const renumbered = { "node": (ref) => moved[ref], "program": (ref) => (store.programs.has(ref) ? ref : -1), "wait": (ref) => ref - waits, "work": (ref) => ref - works };
   store.thinned += n - nodes.n;
   for (const { usage, tracks, selection, views } of apps) {
     const { choice } = selection;
     spent(usage, moved);
-    for (const track of tracks.all) for (const row of track.rows) spans(row, track.kind === "wait" ? (ref) => ref - waits : (ref) => moved[ref]);
-    [tracks._ends, tracks._compiles, tracks._waits, tracks._named] = [store.ends.n, store.compiles.n, store.waits.length, nodes.n];
+    for (const track of tracks.all) for (const row of track.rows) spans(row, renumbered[track.of]);
+    [tracks._ends, tracks._compiles, tracks._waits, tracks._works, tracks._over, tracks._named] = [store.ends.n, store.compiles.n, store.waits.length, store.works.length, store.over.length, nodes.n];
     drawn(views.graph.picture, moved);
-    if (choice?.kind === "node") choice.id = moved[choice.id];
-    else if (choice?.kind === "wait") choice.id -= waits;
-    if ((choice?.kind === "node" || choice?.kind === "wait") && choice.id < 0) selection.set(null);
+    if (typeof choice?.id === "number" && renumbered[choice.kind]) choice.id = renumbered[choice.kind](choice.id);
+    if (typeof choice?.id === "number" && choice.id < 0) selection.set(null);
   }
 }
 

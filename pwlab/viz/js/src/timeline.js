@@ -101,7 +101,12 @@ export class Timeline {
 
   /** Brings a node into view. */
   reveal(/** @type {number} */ node) {
-    const c = this.app.store.nodes.c, start = c.start[node], end = c.end[node];
+    const c = this.app.store.nodes.c;
+    this.show(c.start[node], c.end[node]);
+  }
+
+  /** Brings a stretch of time into view, and so near that it can be seen. */
+  show(/** @type {number} */ start, /** @type {number} */ end) {
     if (!(end > start)) return;
     const span = this.to - this.from;
     if (start >= this.from && end <= this.to && (end - start) * this.scale > 3) return;
@@ -178,20 +183,28 @@ export class Timeline {
 
   // --- what stands where ------------------------------------------------------------------
 
-  /** What is under a point. */
+  /** What is under a point: its row, and what its span refers to, -1 where there is none, from when until when. */
   hit(/** @type {number} */ x, /** @type {number} */ y) {
     if (y < AXIS) return null;
     const line = this.lines.find((l) => y >= l.y && y < l.y + l.h);
     if (!line) return null;
-    if (!line.track || x < GUTTER) return { line, ref: -1 };
-    const row = line.track.rows[Math.min(line.track.rows.length - 1, Math.floor((y - line.y) / (this.each ?? 1)))];
+    const { track } = line, of = track?.of ?? "node", none = { line, of, ref: -1, start: NaN, end: NaN };
+    if (!track || x < GUTTER) return none;
+    const row = track.rows[Math.min(track.rows.length - 1, Math.floor((y - line.y) / (this.each ?? 1)))];
     const time = this.time(x), i = row.at(time, 3 / this.scale);
-    if (i >= 0) return { line, ref: row.ref.a[i] };
-    const { store } = this.app;
-    for (const node of store.open) {
-      if (line.track.kind === "device" && time >= store.nodes.c.launched[node] && store.devices(node).includes(line.track.device)) return { line, ref: node };
+    if (i >= 0) return { line, of, ref: row.ref.a[i], start: row.start.a[i], end: row.end.a[i] };
+    const open = [...this.running(track)].find(({ start }) => time >= start);
+    return open ? { ...none, ...open } : none;
+  }
+
+  /** What runs now and is to be seen on a track. @param {import("./tracks.js").Track} track @returns {Generator<{ref: number, start: number}>} */
+  *running(track) {
+    const { store, tracks } = this.app, { open, programs, openPrograms, nodes: { c } } = store;
+    if (track.kind === "device") {
+      for (const node of open) if (c.kind[node] === COMPUTE && store.devices(node).includes(track.device)) yield { ref: node, start: c.launched[node] };
+    } else if (track.kind === "client" && openPrograms) {
+      for (const program of programs.values()) if (program.state < 0 && tracks.trackOf(program) === track) yield { ref: program.id, start: program.opened };
     }
-    return { line, ref: -1 };
   }
 
   /** Shows a stretch of time, and a little around it. */
@@ -203,14 +216,15 @@ export class Timeline {
     this.app.draw();
   }
 
-  /** The row on which a node is drawn. */
-  rowOf(/** @type {number} */ node) {
-    const { tracks, store } = this.app;
-    if (store.nodes.c.kind[node] === COMPUTE) return tracks.devices.get(store.devices(node)[0])?.rows[0];
-    for (const { kind, rows } of tracks.all) {
-      if (kind !== "transfer" && kind !== "host") continue;
-      for (const row of rows) if (row.ref.a.subarray(0, row.n).includes(node)) return row;
+  /** Where a span that is chosen is drawn. @param {import("./select.js").Choice | null} choice */
+  placeOf(choice) {
+    for (const track of this.app.tracks.all) {
+      if (track.of !== choice?.kind || track.kind === "compile") continue;
+      for (const row of track.rows) {
+        const at = row.ref.a.subarray(0, row.n).indexOf(choice.id);
+        if (at >= 0) return { track, row, at };
+      }
     }
-    return undefined;
+    return null;
   }
 }

@@ -82,24 +82,22 @@ function spans(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g,
 
 /** @param {View} v @param {CanvasRenderingContext2D} g @param {Row} row @param {Line} line @param {number} y @param {number[]} range */
 function exact(v, g, row, line, y, [first, last]) {
-  const { theme, store, selection } = v.app, c = store.nodes.c, { choice } = selection;
-  const top = y + 1.5, tall = Math.max(3, v.each - 3), isWait = line.track?.kind === "wait";
-  const chosenWait = (/** @type {number} */ ref) => !choice || (choice.kind === "wait" && choice.id === ref) || (choice.kind === "cell" && store.waits[ref].cell === choice.id);
+  const { theme, selection } = v.app, { choice } = selection;
+  const top = y + 1.5, tall = Math.max(3, v.each - 3), of = line.track?.of ?? "node";
   g.lineWidth = 1;
   for (let i = first; i < last; i++) {
     const a = v.x(row.start.a[i]), b = Math.max(a + 1, v.x(row.end.a[i])), ref = row.ref.a[i], key = row.key.a[i];
     const left = Math.max(a, GUTTER - 2), wide = Math.min(b, v.w) - left - (b - a > 4 ? 1 : 0);
-    g.globalAlpha = (isWait ? chosenWait(ref) : selection.has(ref)) ? 1 : 0.22;
+    g.globalAlpha = selection.lights(of, ref) ? 1 : 0.22;
     if (wide > 6 && tall > 8) box(v, g, key, ref, left, top, wide, tall);
     else {
       g.fillStyle = colour(key, theme.dark);
       g.fillRect(left, top, wide, tall);
     }
     if (wide > 26 && tall > 9) {
-      const text = isWait ? `${store.waits[ref].reason} · ${store.waits[ref].cell}` : store.texts[c.name[ref]];
-      label(v, g, key, text, left + 4, top + tall / 2 + 0.5, wide - 8);
+      label(v, g, key, v.app.spanName(of, ref), left + 4, top + tall / 2 + 0.5, wide - 8);
     }
-    if (!isWait && selection.node() === ref) {
+    if (choice?.kind === of && choice.id === ref) {
       g.globalAlpha = 1;
       g.strokeStyle = theme.fg;
       g.lineWidth = 2;
@@ -135,20 +133,18 @@ function label(v, g, key, name, x, y, room) {
 
 /** What runs now. In a replay the rows know already what runs until when. */
 function running(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { store, tracks, theme } = v.app, c = store.nodes.c, now = store.now();
-  let drawn = 0;
-  for (const node of store.open) {
-    if (drawn++ > 2_000) break;
-    if (c.kind[node] !== COMPUTE) continue;
-    for (const device of store.devices(node)) {
-      const line = v.lines.find((l) => l.track?.kind === "device" && l.track.device === device);
-      if (!line?.track || (store.replays && line.track.rows[0].last > now)) continue;
-      const from = Math.max(c.launched[node], line.track.rows[0].last);
-      const a = Math.max(GUTTER - 2, v.x(from)), b = v.x(Math.max(from, now));
+  const { store, tracks, theme, selection } = v.app, now = store.now();
+  for (const { track, y, h } of v.lines) {
+    if (!track || (store.replays && track.rows.some(({ last }) => last > now))) continue;
+    const tall = Math.max(3, h - 3), isDevice = track.kind === "device";
+    for (const { ref, start } of v.running(track)) {
+      // A device runs one after the other, of a client's programs many run at once.
+      const from = isDevice ? Math.max(start, track.rows[0].last) : start, key = tracks.key(track.of, ref);
+      const a = Math.max(GUTTER - 2, v.x(from)), b = v.x(Math.max(from, now)), fill = colour(key, theme.dark);
       if (b < GUTTER || a > v.w) continue;
-      const fill = colour(tracks.keyOf(node), theme.dark), tall = Math.max(3, v.each - 3);
-      block(g, fill, a, line.y + 1.5, Math.max(2, b - a), tall, v.app.selection.has(node) ? 0.55 : 0.15);
-      block(g, fill, b - 2, line.y + 1.5, 2, tall);
+      block(g, fill, a, y + 1.5, Math.max(2, b - a), tall, !selection.lights(track.of, ref) ? 0.15 : isDevice ? 0.55 : 0.3);
+      block(g, fill, isDevice ? b - 2 : a, y + 1.5, 2, tall);
+      if (!isDevice && b - a > 26) label(v, g, key, v.app.spanName(track.of, ref), a + 5, y + h / 2, b - a - 8);
     }
   }
 }

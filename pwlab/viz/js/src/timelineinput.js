@@ -41,7 +41,8 @@ export function listen(/** @type {View} */ v) {
         return;
       }
       const hit = v.hit(e.offsetX, e.offsetY);
-      app.tip(hit && hit.ref >= 0 ? (hit.line.track?.kind === "wait" ? app.waitTip(hit.ref) : app.nodeTip(hit.ref)) : null, e);
+      const word = hit && e.offsetX < GUTTER && app.options.words[hit.line.track || hit.line.island < 0 ? hit.line.label.split(" ")[0] : "island"];
+      app.tip(hit && hit.ref >= 0 ? app.spanTip(hit.of, hit.ref) : word ? [hit.line.label, word] : null, e);
     },
     pointerup: (/** @type {PointerEvent} */ e) => {
       const was = drag;
@@ -58,16 +59,17 @@ export function listen(/** @type {View} */ v) {
       }
       const hit = v.hit(e.offsetX, e.offsetY), track = hit?.line.track;
       v.span = null;
-      if (hit && hit.ref >= 0) app.choose({ kind: track?.kind === "wait" ? "wait" : "node", id: hit.ref });
-      else app.choose(track?.kind === "device" && e.offsetX < GUTTER ? { kind: "device", id: track.device } : null);
+      if (hit && hit.ref >= 0) app.choose({ kind: hit.of, id: hit.ref });
+      else if (e.offsetX < GUTTER && track?.kind === "device") app.choose({ kind: "device", id: track.device });
+      else app.choose(e.offsetX < GUTTER && track?.client ? { kind: "client", id: track.client } : null);
     },
     pointerleave: () => {
       v.pointer = null;
       app.tip(null);
     },
     dblclick: (/** @type {MouseEvent} */ e) => {
-      const hit = v.hit(e.offsetX, e.offsetY), c = app.store.nodes.c;
-      if (hit && hit.ref >= 0 && hit.line.track?.kind !== "wait" && app.store.ran(hit.ref)) v.frame(c.start[hit.ref], c.end[hit.ref]);
+      const hit = v.hit(e.offsetX, e.offsetY);
+      if (hit && hit.end > hit.start) v.frame(hit.start, hit.end);
     },
   });
   wheels(element, (e, factor) => {
@@ -99,15 +101,13 @@ export function press(/** @type {View} */ v, /** @type {string} */ key) {
   return true;
 }
 
-/** Chooses the next or previous span of the row of what is chosen. */
+/** Chooses the next or previous span of the row of what is chosen; of a device, or else the first, where no span is. */
 function step(/** @type {View} */ v, /** @type {number} */ by) {
-  const { app } = v, { selection, tracks } = app, node = selection.node();
-  const row = node >= 0
-    ? v.rowOf(node)
-    : tracks.all.find((t) => (selection.choice?.kind === "device" ? t.device === selection.choice.id : t.kind === "device" && t.rows[0].n))?.rows[0];
-  if (!row || !row.n) return;
-  const at = node >= 0 ? row.ref.a.subarray(0, row.n).indexOf(node) : by > 0 ? -1 : row.n;
-  const next = within(0, at + by, row.n - 1);
-  app.choose({ kind: "node", id: row.ref.a[next] });
-  v.reveal(row.ref.a[next]);
+  const { app } = v, { choice } = app.selection, { all } = app.tracks;
+  const found = v.placeOf(choice), track = found?.track ?? all.find((t) => (choice?.kind === "device" ? t.device === choice.id : t.kind === "device" && t.rows[0].n));
+  const row = found?.row ?? track?.rows[0];
+  if (!track || !row?.n) return;
+  const at = within(0, (found?.at ?? (by > 0 ? -1 : row.n)) + by, row.n - 1);
+  app.choose({ kind: track.of, id: row.ref.a[at] });
+  v.show(row.start.a[at], row.end.a[at]);
 }

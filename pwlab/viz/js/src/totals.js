@@ -29,25 +29,26 @@ export function totals(store, tracks, from, to) {
       }
     }
   }
-  let waited = 0, waits = 0;
+  let waited = 0, waits = 0, control = 0;
   for (const track of tracks.all) {
-    if (track.kind !== "transfer" && track.kind !== "wait") continue;
+    if (track.kind !== "transfer" && track.kind !== "wait" && track.kind !== "control") continue;
     for (const row of track.rows) {
       const [first, last] = row.range(from, to);
       for (let i = first; i < last; i++) {
+        const ref = row.ref.a[i], within = Math.min(row.end.a[i], to) - Math.max(row.start.a[i], from);
         if (track.kind === "transfer") {
           transfers++;
-          moved += c.moved[row.ref.a[i]];
-        } else {
+          moved += c.moved[ref];
+        } else if (track.kind === "wait") {
           waits++;
-          waited += Math.min(row.end.a[i], to) - Math.max(row.start.a[i], from);
-        }
+          waited += within;
+        } else control += within * (store.works[ref].busy / (row.end.a[i] - row.start.a[i]) || 0);
       }
     }
   }
   const span = to - from;
   return {
-    from, to, launches: seen.size, transfers, moved, waits, waited,
+    from, to, launches: seen.size, transfers, moved, waits, waited, control,
     islands: [...islands].map(([id, { busy, devices }]) => ({ id, share: span > 0 ? Math.min(1, busy / (span * devices)) : 0, busy })),
     names: [...names.values()].sort((a, b) => b.seconds - a.seconds),
   };

@@ -1,30 +1,40 @@
-// The rows of the timeline: what the host did, transfers by network, and each device within its island.
+// The rows of the timeline: what the host did (clients, controller, compilation, waits), transfers by network, and each
+// device within its island.
 
 import { Colours, KEY } from "./colours.js";
 import { had } from "./columns.js";
 import { Row } from "./row.js";
 import { COMPUTE, FAILED, TRANSFER } from "./states.js";
+import { oneLine } from "./text.js";
 
-/** Rows that a track of overlapping spans may take. */
-const LANES = 4;
+/** Rows that a track of overlapping spans may take; clients that have a track of their own. */
+const LANES = 4, CLIENTS = 8;
 
-/** @typedef {"device" | "wait" | "compile" | "host" | "transfer"} Kind */
+/** @typedef {"client" | "control" | "compile" | "wait" | "host" | "transfer" | "device"} Kind in the order in which they are drawn */
+/** What the spans of a track refer to. @typedef {"node" | "program" | "work" | "wait"} Of */
+/** @type {Kind[]} */
+const ORDER = ["client", "control", "compile", "wait", "host", "transfer", "device"];
+/** @type {Partial<Record<Kind, Of>>} */
+const REFERS = { "client": "program", "control": "work", "wait": "wait" };
 
 /** One named line of the timeline; where its spans may overlap it has several rows. */
 export class Track {
-  /** @param {Kind} kind @param {string} label @param {number} island @param {number} device */
-  constructor(kind, label, island, device) {
+  /** @param {Kind} kind @param {string} label @param {number} island @param {number} device @param {number} lanes @param {string} client */
+  constructor(kind, label, island, device, lanes = LANES, client = "") {
     this.kind = kind;
+    this.of = REFERS[kind] ?? "node";
     this.label = label;
     this.island = island;
     this.device = device;
+    this.lanes = lanes;
+    this.client = client;
     this.rows = [new Row()];
   }
 
   /** Adds a span where there is room for it. */
   add(/** @type {number} */ start, /** @type {number} */ end, /** @type {number} */ ref, /** @type {number} */ key) {
     let row = this.rows.find((r) => r.last <= start);
-    if (!row && this.rows.length < LANES) this.rows.push((row = new Row()));
+    if (!row && this.rows.length < this.lanes) this.rows.push((row = new Row()));
     row ??= this.rows.reduce((a, b) => (b.last < a.last ? b : a));
     row.add(start, end, ref, key);
   }
@@ -41,7 +51,9 @@ export class Tracks {
     this.devices = new Map();
     /** @type {Map<string, Track>} */
     this.host = new Map();
-    this._ends = this._waits = this._compiles = this._islands = this._named = 0;
+    this._ends = this._waits = this._works = this._over = this._users = this._compiles = this._islands = this._named = 0;
+    /** @type {Map<string, Track>} */
+    this.clients = new Map();
     /** In the order in which they are drawn. @type {Track[]} */
     this.all = [];
   }
@@ -59,13 +71,21 @@ export class Tracks {
     return this.colours.of(this.by === "name" ? s.texts[c.name[node]] : s.client(node));
   }
 
+  /** The colour of a span. */
+  key(/** @type {Of} */ of, /** @type {number} */ ref) {
+    if (of === "node") return this.keyOf(ref);
+    if (of !== "program") return KEY[of === "wait" ? "wait" : "control"];
+    const program = this.store.programs.get(ref);
+    return program?.state === FAILED ? KEY.failed : this.by === "client" ? this.colours.of(program?.client ?? "") : KEY.program;
+  }
+
   /** Colours by `name` or by `client`. */
   colourBy(/** @type {string} */ by) {
     this.by = by;
     this.colours = new Colours();
     this._named = 0;
     this._name();
-    for (const track of this.all) if (track.kind !== "wait" && track.kind !== "compile") for (const row of track.rows) row.rekey((ref) => this.keyOf(ref));
+    for (const { kind, of, rows } of this.all) if (kind !== "compile") for (const row of rows) row.rekey((ref) => this.key(of, ref));
   }
 
   /** Gives colours in the order in which names were recorded, as pictures without a browser do. */
@@ -105,7 +125,42 @@ export class Tracks {
       this._host("wait", "waits").add(wait.time, wait.time + wait.seconds, this._waits, KEY.wait);
       changed = true;
     }
-    return changed;
+    for (; this._works < s.works.length; this._works++) {
+      const work = s.works[this._works];
+      this._host("control", "controller").add(work.time, work.time + work.seconds, this._works, KEY.control);
+      changed = true;
+    }
+    return this._programs() || changed;
+  }
+
+  /** Puts programs that have ended on the tracks of their clients; whether there are any. */
+  _programs() {
+    const { over, programs, users } = this.store;
+    if (this._users === users.size && this._over === over.length) return false;
+    if (this._users !== users.size) {
+      // Each has as many lanes as there is room for.
+      this._users = users.size;
+      this._over = 0;
+      this.all = this.all.filter(({ kind }) => kind !== "client");
+      this.clients.clear();
+      for (const name of users) this._client(name);
+    }
+    for (; this._over < over.length; this._over++) {
+      const program = programs.get(over[this._over]);
+      if (program && program.ended > program.opened) this._client(program.client).add(program.opened, program.ended, program.id, this.key("program", program.id));
+    }
+    return true;
+  }
+
+  /** Where a program is drawn. */
+  trackOf(/** @type {import("./store.js").Program} */ { client }) {
+    return this.clients.get(this._users > CLIENTS ? "" : client);
+  }
+
+  /** The track of a client's programs; where there are many, of all. */
+  _client(/** @type {string} */ name) {
+    const many = this._users > CLIENTS, label = many ? "clients" : `client ${oneLine(name, 12)}`;
+    return had(this.clients, many ? "" : name, () => this._new(new Track("client", label, -1, -1, many ? LANES : Math.max(1, LANES / this._users | 0), name)));
   }
 
   _device(/** @type {number} */ device, /** @type {number} */ island) {
@@ -119,7 +174,7 @@ export class Tracks {
 
   /** Takes its place among the others. @param {Track} track */
   _new(track) {
-    const rank = (/** @type {Track} */ { kind }) => ["wait", "compile", "host", "transfer", "device"].indexOf(kind);
+    const rank = (/** @type {Track} */ { kind }) => ORDER.indexOf(kind);
     this.all = [...this.all, track].sort((a, b) => rank(a) - rank(b) || a.island - b.island || a.device - b.device || (a.label < b.label ? -1 : 1));
     return track;
   }

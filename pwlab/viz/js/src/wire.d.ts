@@ -48,6 +48,7 @@ export interface Tables {
   restored: { no; time; buffers };
   restored_buffers: { buffer };
   waits: { no; time; seconds; reason; buffer; cell; line; text };
+  works: { no; time; seconds; busy; events; launches };
   notes: { no; time; text };
   notes2: { no; time; text };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../src/axis.js";
-import { Colours, NAMES } from "../src/colours.js";
+import { Colours, KEY, NAMES } from "../src/colours.js";
 import { CheckedUsage } from "../src/checkpoints.js";
 import { ById } from "../src/columns.js";
 import { Moments } from "../src/moments.js";
@@ -181,6 +181,53 @@ function page(store) {
   return { usage: new Usage(store), tracks: new Tracks(store), selection: new Selection(store), views: { graph: { picture: new Picture(store) } } };
 }
 
+test("each client has a track with its programs; the controller one with its work", () => {
+  const { store, add } = run(), tracks = new Tracks(store);
+  const end = (id, opened, ended, state = 4) => {
+    add({ program: id, state: 0 });
+    Object.assign(store.programs.get(id), { opened, ended, state });
+    store.users.add(`c${id}`);
+    store.over.push(id);
+  };
+  const shown = () => tracks.all.filter(({ kind }) => kind !== "device").map(({ label, rows }) => [label, rows.map((row) => [...row.start.a.subarray(0, row.n)])]);
+  end(1, 0, 4);
+  store.works.push({ time: 1, seconds: 0.5, busy: 0.25, events: 3, launches: 2 });
+  tracks.update();
+  assert.deepEqual(shown(), [["client c1", [[0]]], ["controller", [[1]]]]);
+  end(2, 1, 3, 5);
+  tracks.update();
+  assert.deepEqual(shown(), [["client c1", [[0]]], ["client c2", [[1]]], ["controller", [[1]]]]);
+  assert.equal(tracks.trackOf(store.programs.get(2)), tracks.all[1]);
+  assert.deepEqual([tracks.all[0].rows[0].key.a[0], tracks.all[1].rows[0].key.a[0]], [KEY.program, KEY.failed]);
+  tracks.colourBy("client");
+  assert.equal(tracks.all[0].rows[0].key.a[0], tracks.colours.of("c1"));
+  assert.deepEqual(totals(store, tracks, 1.25, 9).control, 0.125);
+  for (let id = 3; id < 10; id++) end(id, id, id + 1);
+  tracks.update();
+  // So many share one, in which what overlaps lies in lanes.
+  assert.deepEqual(shown(), [["clients", [[0, 4, 5, 6, 7, 8, 9], [1, 3]]], ["controller", [[1]]]]);
+});
+
+test("a choice lights the spans that belong to it", () => {
+  const { store, add } = run(), selection = new Selection(store);
+  add({ cell: "Cell In[1]", program: 1 });
+  add({ cell: "Cell In[2]", program: 2 });
+  store.programs.get(2).cell = "Cell In[2]";
+  store.works.push({ time: 1, seconds: 0.5, busy: 0.25, events: 3, launches: 2 });
+  store.waits.push({ time: 0, seconds: 1, reason: "float(x)", cell: "Cell In[3]", line: 1, text: "", buffer: 2 });
+  const lit = (choice) => {
+    selection.set(choice);
+    return [["node", 0], ["node", 1], ["program", 1], ["program", 2], ["work", 0], ["wait", 0]].filter(([of, id]) => selection.lights(of, id)).map(([of, id]) => of + id);
+  };
+  assert.equal(lit(null).length, 6);
+  assert.deepEqual(lit({ kind: "program", id: 2 }), ["node1", "program2", "wait0"]);
+  assert.deepEqual(lit({ kind: "client", id: "c1" }), ["node0", "program1"]);
+  assert.deepEqual(lit({ kind: "cell", id: "Cell In[3]" }), ["wait0"]);
+  assert.deepEqual(lit({ kind: "cell", id: "Cell In[2]" }), ["node1", "program2"]);
+  assert.deepEqual(lit({ kind: "node", id: 1 }), ["node1", "program2", "wait0"]);
+  assert.deepEqual(lit({ kind: "work", id: 0 }), ["work0"]);
+});
+
 test("what a page lets go of stays in its totals", () => {
   const store = crowded(), app = page(store), { usage, selection } = app;
   selection.set({ kind: "node", id: 2 });
@@ -198,19 +245,20 @@ test("what stays after letting go stays where it was, in the timeline and in the
   for (let i = 0; i < 40; i++) {
     add({ name: `n${i}`, state: 4, start: i, end: i + 1, devices: "0", inputs: i % 3 ? [i - 1] : [] });
     store.waits.push({ time: i, seconds: 0.5, reason: `w${i}`, cell: "", line: 0, text: "", buffer: 0 });
+    store.works.push({ time: i, seconds: 0.5, busy: 0.5, events: i, launches: 0 });
     if (i % 10) store.freedAt.set(i + 1, i + 1);
   }
   picture.update();
   tracks.update();
   const shown = () => new Map(picture.boxes.map((box) => [store.word(box.nodes[0], "name"), [box.lane.x + box.rel, box.y]]));
-  const rows = () => tracks.all.map((track) => track.rows.map((row) => Array.from({ length: row.n }, (_, i) => [row.start.a[i], track.kind === "wait" ? store.waits[row.ref.a[i]].reason : store.word(row.ref.a[i], "name")])));
-  const places = shown(), [waits, device] = rows();
+  const rows = () => tracks.all.map((track) => track.rows.map((row) => Array.from({ length: row.n }, (_, i) => [row.start.a[i], track.of === "wait" ? store.waits[row.ref.a[i]].reason : track.of === "work" ? store.works[row.ref.a[i]].events : store.word(row.ref.a[i], "name")])));
+  const places = shown(), [works, waits, device] = rows();
   thin(store, [app], 15);
   // The newest fifteen, and those whose results are held.
   const left = [0, 10, 20, ...Array.from({ length: 15 }, (_, i) => 25 + i)];
   assert.deepEqual([...shown()], left.map((i) => [`n${i}`, places.get(`n${i}`)]));
-  assert.deepEqual(rows()[1][0], left.map((i) => device[0][i]));
-  assert.deepEqual(rows()[0][0], waits[0].slice(25));
+  assert.deepEqual(rows()[2][0], left.map((i) => device[0][i]));
+  assert.deepEqual([rows()[0][0], rows()[1][0]], [works[0].slice(25), waits[0].slice(25)]);
   for (const [i, name] of [[0, "n0"], [1, "n10"], [17, "n39"]]) assert.equal(store.word(i, "name"), name);
   assert.deepEqual(store.sources(17).map((i) => store.word(i, "name")), []);
   assert.deepEqual(store.sources(16).map((i) => store.word(i, "name")), ["n37"]);
