@@ -26,7 +26,7 @@ from pwlab.session import running
 from pwlab.viz.usage import usage_tables
 
 from .command import NO_SESSION, Command, in_session
-from .output import ProgressLine, columns, in_notebook, show, show_both, shows_live
+from .output import ProgressLine, columns, in_notebook, show, show_static, show_usage, shows_live
 from .parsers import Parser, seconds
 from .steer import STEER
 
@@ -175,7 +175,7 @@ def _graph(extension: Extension, args: argparse.Namespace) -> None:
     with programs.recorder.reading() as (model, _):
         small = viz.picture(model, chosen, limit=viz.TEXT_LIMIT)
         if in_notebook(extension.shell):
-            show_both(viz.graph_text(small), viz.html(viz.picture(model, chosen)))
+            show_static(viz.graph_view(viz.picture(model, chosen), small))
         else:
             print(viz.graph_text(small, columns()))
 
@@ -186,7 +186,7 @@ def _util(extension: Extension, args: argparse.Namespace, session: pw.Session) -
         return
     with session.programs.recorder.reading() as (model, stats):
         page = usage_tables(stats.usage.view(), model, "utilisation", model.now)
-    show(extension.shell, page)
+    show_usage(extension.shell, session, "utilisation", page)
 
 
 @in_session
@@ -202,7 +202,7 @@ def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Sessio
     with session.programs.recorder.reading() as (model, _):
         picture = viz.timeline(model, chosen, colour=args.colour or "computation")
     if in_notebook(extension.shell):
-        show_both(viz.timeline_text(picture), viz.timeline_html(picture))
+        show_static(viz.timeline_view(picture))
     else:
         print(viz.timeline_text(picture, columns()))
 

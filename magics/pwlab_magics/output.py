@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from pwlab.config import noninteractive
 from pwlab.live import show_view
 from pwlab.programs import Progress
-from pwlab.viz import render, render_html
+from pwlab.viz import StaticView, render, render_html, usage_view
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from rich.console import RenderableType
 
+    from pwlab import Session
     from pwlab.runtime import Failure
     from pwlab.viz.dashboard.widget import Tab
+    from pwlab.viz.usage import Subject
 
 _COLUMNS = 110
 
@@ -49,6 +51,20 @@ def show(shell: InteractiveShell, renderable: RenderableType) -> None:
 
         width = None if sys.stdout.isatty() else _COLUMNS
         Console(file=sys.stdout, width=width, highlight=False).print(renderable)
+
+
+def show_usage(shell: InteractiveShell, session: Session, subject: Subject, table: RenderableType) -> None:
+    """Shows a table of what was used; in a notebook with its picture."""
+    if not in_notebook(shell):
+        return show(shell, table)
+    with session.programs.recorder.reading() as (model, stats):
+        view = usage_view(stats, model, subject)
+    show_both(render(table, _COLUMNS), view.html + render_html(table, _COLUMNS))
+
+
+def show_static(view: StaticView) -> None:
+    """Shows a finished picture in a notebook."""
+    show_both(view.text, view.html)
 
 
 def show_both(text: str, html: str) -> None:

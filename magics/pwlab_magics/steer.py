@@ -14,7 +14,7 @@ from pwlab import viz
 from pwlab.errors import typed
 
 from .command import Command, in_session
-from .output import show, shows_live
+from .output import show, show_usage, shows_live
 from .parsers import Parser
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @in_session
 def _clients(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     if not shows_live(extension.shell, "clients"):
-        show(extension.shell, viz.clients_table(session.clients(), session.policy))
+        show_usage(extension.shell, session, "clients", viz.clients_table(session.clients(), session.policy))
 
 
 @in_session
@@ -43,7 +43,7 @@ def _memory(extension: Extension, args: argparse.Namespace, session: pw.Session)
     if shows_live(extension.shell, "memory"):
         return
     names = {island.id: island.name for island in session.machine.islands}
-    show(extension.shell, viz.memory_tables(session.steering.memory(), names))
+    show_usage(extension.shell, session, "memory", viz.memory_tables(session.steering.memory(), names))
 
 
 # --- by hand -----------------------------------------------------------------------------------------

@@ -13,14 +13,14 @@ from .graph import Lane as Lane
 from .graph import PictureEdge as PictureEdge
 from .graph import PictureNode as PictureNode
 from .graph import picture as picture
+from .image import data_uri as data_uri
+from .image import image as image
 from .replay import Clock as Clock
 from .replay import Replay as Replay
 from .report import report as report
 from .status import status as status
 from .summary import summary as summary
-from .svg import data_uri as data_uri
 from .svg import describe as describe
-from .svg import html as html
 from .svg import svg as svg
 from .tables import islands_table as islands_table
 from .tables import make_table as make_table
@@ -38,7 +38,6 @@ from .text import graph_text as graph_text
 from .timeline import TimelinePicture as TimelinePicture
 from .timeline import timeline as timeline
 from .timeline_svg import describe_timeline as describe_timeline
-from .timeline_svg import timeline_html as timeline_html
 from .timeline_svg import timeline_svg as timeline_svg
 from .timeline_text import timeline_text as timeline_text
 from .top import Top as Top

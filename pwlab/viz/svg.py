@@ -10,7 +10,6 @@ theme of the host where it is inline.
 
 from __future__ import annotations
 
-import base64
 import zlib
 
 from ..events import Link, NodeKind, NodeState
@@ -59,19 +58,6 @@ def svg(picture: GraphPicture) -> str:
     parts.append(f'</g><g transform="translate({_n((wide - legend_w) / 2)} {_n(tall - _LEGEND / 2)})">{legend}</g>')
     parts.append("</svg>")
     return "".join(parts)
-
-
-def data_uri(picture: GraphPicture) -> str:
-    """The SVG as a ``data:`` URI for an ``<img>``, where sanitisers leave it alone."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg(picture).encode()).decode()
-
-
-def html(picture: GraphPicture) -> str:
-    """The SVG as an image in a box that scrolls where it is large: the static output of a notebook."""
-    return (
-        '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
-        f'<img style="max-width:none" alt="{escape(describe(picture))}" src="{data_uri(picture)}"></div>'
-    )
 
 
 def flow_text(edge: PictureEdge) -> str:

@@ -7,7 +7,6 @@ as a few thousand.
 
 from __future__ import annotations
 
-import base64
 import zlib
 
 from ..events import Link, NodeState
@@ -45,19 +44,6 @@ def opening(prefix: str, wide: float, tall: float, title: str, words: str) -> st
         f'<title id="{prefix}t">{escape(title)}</title><desc id="{prefix}d">{escape(words)}</desc>'
         f"<style>{style()}</style><defs>{patterns(prefix)}</defs>"
         f'<rect class="bg" x="0.5" y="0.5" width="{_n(wide - 1)}" height="{_n(tall - 1)}" rx="10"/>'
-    )
-
-
-def timeline_uri(picture: TimelinePicture) -> str:
-    """The SVG as a ``data:`` URI for an ``<img>``, where sanitisers leave it alone."""
-    return "data:image/svg+xml;base64," + base64.b64encode(timeline_svg(picture).encode()).decode()
-
-
-def timeline_html(picture: TimelinePicture) -> str:
-    """The SVG as an image in a box that scrolls where it is large: the static output of a notebook."""
-    return (
-        '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
-        f'<img style="max-width:none" alt="{escape(describe_timeline(picture))}" src="{timeline_uri(picture)}"></div>'
     )
 
 

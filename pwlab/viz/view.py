@@ -6,14 +6,13 @@ in a terminal as text; :meth:`StaticView.save` writes a file.
 
 from __future__ import annotations
 
-import base64
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..observe import RunModel, RunStats
-from .format import escape
 from .graph import GraphPicture
+from .image import image
 from .svg import describe, svg
 from .tables import render
 from .text import graph_text
@@ -40,7 +39,7 @@ class StaticView:
 
     @property
     def html(self) -> str:
-        """The picture in a box that scrolls where it is large."""
+        """The picture as an image."""
         return image(self.svg, self.words)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -64,15 +63,6 @@ class StaticView:
 
     def __repr__(self) -> str:
         return self.text
-
-
-def image(svg: str, words: str) -> str:
-    """An SVG as an image, where sanitisers leave it alone, in a box that scrolls where it is large."""
-    uri = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    return (
-        '<div class="pwlab-static" style="max-width:100%;max-height:720px;overflow:auto">'
-        f'<img style="max-width:none" alt="{escape(words)}" src="{uri}"></div>'
-    )
 
 
 def usage_view(stats: RunStats, model: RunModel, subject: Subject, columns: int = 110) -> StaticView:

@@ -130,11 +130,16 @@ def test_a_view_that_is_shown_again_is_the_same_widget(kernel: Kernel) -> None:
     assert ids("%pw util") == ids("%pw util") != ids("%pw memory")
 
 
-def test_a_batch_run_shows_no_live_view(kernel: Kernel) -> None:
+def test_a_batch_run_shows_pictures_and_no_live_view(kernel: Kernel) -> None:
+    kernel.ok("%%pathways -b -p mine\nx = jnp.ones(2) + 1")
     kernel.ok("import os; os.environ['PWLAB_NONINTERACTIVE'] = '1'")
-    shown = [kernel.ok(f"%pw {command}").data("display_data") for command in ("util", "memory", "clients")]
+    shown = [kernel.ok(f"%pw {command}") for command in ("timeline", "graph", "util", "memory", "clients")]
     kernel.ok("del os.environ['PWLAB_NONINTERACTIVE']")
-    assert all("<pre" in data["text/html"] for data in shown)
+    for cell in shown:
+        (out,) = (out for out in cell.outputs if out["kind"] == "display_data")
+        assert set(out["data"]) == {"text/html", "text/plain"} and out["data"]["text/plain"]
+        assert "data:image/svg+xml" in out["data"]["text/html"]
+    assert all("<pre" in cell.data("display_data")["text/html"] for cell in shown[2:])
 
 
 def test_top_in_a_notebook_ends_when_nothing_runs(kernel: Kernel) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pwlab.events import IslandKnown, IslandSpec, NodeAdded, NodeEnded, NodeState, ProgramOpened, SliceMapped
 from pwlab.ids import IslandId, NodeId, Source
 from pwlab.observe import RunModel, model_of
-from pwlab.viz import data_uri, describe, html, picture, svg
+from pwlab.viz import data_uri, describe, image, picture, svg
 from pwlab.viz.svg_style import GLYPHS, patterns
 
 from . import runs
@@ -64,7 +64,7 @@ def test_names_are_escaped_and_shortened(name: str, limit: int) -> None:
     ElementTree.fromstring(text)
     assert "<script" not in text and "\x00" not in text and "\u202e" not in text
     assert len(text) < 60_000
-    page = html(drawn)
+    page = image(svg(drawn), describe(drawn))
     ElementTree.fromstring(re.sub(r"(<img[^>]*)>", r"\1/>", page))
     assert "<script" not in page
 
@@ -109,7 +109,7 @@ def test_both_themes_and_the_hosts_are_answered() -> None:
 
 def test_the_data_uri_holds_the_same_picture() -> None:
     drawn = picture(model_of(runs.run()), runs.P)
-    assert base64.b64decode(data_uri(drawn).split(",", 1)[1]).decode() == svg(drawn)
+    assert base64.b64decode(data_uri(svg(drawn)).split(",", 1)[1]).decode() == svg(drawn)
 
 
 def test_it_says_in_words_what_it_shows() -> None:

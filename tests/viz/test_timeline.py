@@ -25,7 +25,7 @@ from pwlab.events import (
 )
 from pwlab.ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, Source
 from pwlab.observe import RunModel, SpanKind, model_of
-from pwlab.viz import describe_timeline, timeline, timeline_html, timeline_svg, timeline_text
+from pwlab.viz import describe_timeline, image, timeline, timeline_svg, timeline_text
 from pwlab.viz.condense import condensed
 from pwlab.viz.format import width
 from pwlab.viz.timeline import MOST_ARROWS, Box
@@ -237,7 +237,7 @@ def test_names_are_escaped_and_shortened(name: str) -> None:
     ElementTree.fromstring(text)
     assert "<script" not in text and "\x00" not in text and "\u202e" not in text
     assert len(text) < 60_000
-    ElementTree.fromstring(re.sub(r"(<img[^>]*)>", r"\1/>", timeline_html(drawn)))
+    ElementTree.fromstring(re.sub(r"(<img[^>]*)>", r"\1/>", image(text, describe_timeline(drawn))))
     plain = timeline_text(drawn, 100)
     assert max(map(width, plain.splitlines())) <= 100 and "\x00" not in plain
 

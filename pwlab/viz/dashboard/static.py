@@ -6,14 +6,14 @@ from ...ids import ProgramId
 from ...observe import Recorder, RunModel
 from ..format import escape
 from ..graph import picture
+from ..image import image
 from ..summary import summary
-from ..svg import describe, html
+from ..svg import describe, svg
 from ..tables import render
 from ..timeline import timeline
-from ..timeline_svg import describe_timeline, timeline_html
+from ..timeline_svg import describe_timeline, timeline_svg
 from ..usage import SUBJECTS, usage_tables, usage_words
 from ..usage_svg import usage_svg
-from ..view import image
 
 #: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
 NODES = 200
@@ -39,12 +39,12 @@ def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, st
         if model.nodes and tab in (None, "timeline"):
             newest = _newest(model)
             spans = timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")
-            images.append(timeline_html(spans))
             words.append(describe_timeline(spans))
+            images.append(image(timeline_svg(spans), words[-1]))
         if model.nodes and tab in (None, "graph"):
             graph = picture(model, limit=NODES)
-            images.append(html(graph))
             words.append(describe(graph))
+            images.append(image(svg(graph), words[-1]))
         text = render(summary(model, stats), 100).rstrip()
         view = stats.usage.view()
         for subject, title in SUBJECTS.items():
