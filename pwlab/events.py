@@ -249,11 +249,16 @@ class NodeCompleted:
 
 @dataclass(frozen=True, slots=True)
 class NodeBroke:
-    """The node could not be prepared or run.  ``error`` is one line of text for people."""
+    """The node could not be prepared or run.  ``error`` is one line of text for people.
+
+    It ran on its devices from ``start`` until it failed at ``end``; both are 0 where it never began.
+    """
 
     time: float
     node: NodeId
     error: str
+    start: float = 0.0
+    end: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,6 +499,22 @@ class ProgramOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsKnown:
+    """How launches are decided from now on: told at the start, and again when any of it changed.
+
+    Attributes:
+      policy: the name of the scheduling policy.
+      dispatch: of programs that name none.
+      max_in_flight: launches in flight on an island.
+    """
+
+    time: float
+    policy: str
+    dispatch: Dispatch
+    max_in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchChanged:
     """The nodes of a program that are added after this are dispatched so; at first they are in parallel (§4.5)."""
 
@@ -558,7 +579,10 @@ class NodeHeld:
 
 @dataclass(frozen=True, slots=True)
 class NodeEnded:
-    """A node is done, failed or cancelled.  ``cause`` is the node that failed first."""
+    """A node is done, failed or cancelled.  ``cause`` is the node that failed first.
+
+    It ran from ``start`` to ``end``, also where it failed then; both are 0 where it never began.
+    """
 
     time: float
     node: NodeId
@@ -646,6 +670,7 @@ Fact = (
     | ClientKnown
     | ProgramOpened
     | ClientGone
+    | SettingsKnown
     | DispatchChanged
     | ProgramEnded
     | NodeAdded

@@ -273,10 +273,12 @@ class LocalBackend:
         watched.put(None)
 
     def _go(self, task: Task, watched: SimpleQueue[Any]) -> None:
-        began = now()
-        collective = False
+        began, collective = 0.0, False
         try:
             values = [self._value(v) for v in task.inputs]
+            if task.kind is NodeKind.TRANSFER and task.devices[0].platform == "cpu":
+                _inputs_there(task)  # putting a value on another emulated device would wait for it in there
+            began = now()
             if task.kind is NodeKind.TRANSFER:
                 results = [jax.device_put(values[0], task.outputs[0].sharding)]
             else:
@@ -290,7 +292,7 @@ class LocalBackend:
         except Exception as error:
             if collective:
                 self._collective_slots.release()
-            self._post(self._broke(task, error))
+            self._post(self._broke(task, error, began, now()))
             return
         for buffer, result in zip(task.outputs, results, strict=True):
             buffer.array = result
@@ -347,6 +349,7 @@ class LocalBackend:
         self, task: Task, results: list[Any], began: float, collective: bool, free_at: float, ended: list[Event]
     ) -> float:
         """Waits for one launch and adds the event of its end; returns when the island is free again."""
+        there = _inputs_there(task)
         error = _error_of(results)
         del results
         if collective:
@@ -354,10 +357,8 @@ class LocalBackend:
         if self._closed:
             return free_at
         end = now()
-        if error is not None:
-            ended.append(self._broke(task, error))
-        else:
-            ended.append(self._finish(task, min(max(began, free_at), end), end))
+        start = min(max(began, free_at, there), end)
+        ended.append(self._finish(task, start, end) if error is None else self._broke(task, error, start, end))
         return end
 
     def _run_host(self, task: Task) -> None:
@@ -381,7 +382,7 @@ class LocalBackend:
             self._post(NodeBroke(now(), task.node, "an input failed"))
             return
         except BaseException as error:
-            self._post(self._broke(task, error))
+            self._post(self._broke(task, error, began, now()))
             return
         self._launched.notify()
         self._post(self._finish(task, began, now()))
@@ -395,7 +396,8 @@ class LocalBackend:
 
     # --- failing -------------------------------------------------------------------------------------
 
-    def _broke(self, task: Task, error: BaseException) -> NodeBroke:
+    def _broke(self, task: Task, error: BaseException, start: float = 0.0, end: float = 0.0) -> NodeBroke:
+        """That a task failed, which ran from ``start`` to ``end``, if it did."""
         text = str(error).strip() or type(error).__name__
         lines = text.splitlines()
         if "Traceback (most recent call last)" in text:  # a callback's error, told by XLA: its end says what it was
@@ -403,7 +405,7 @@ class LocalBackend:
         else:
             line = f"{type(error).__name__}: {lines[0]}"
         self._failures[task.node] = Failure(task.name, line, task.source, error)
-        return NodeBroke(now(), task.node, line)
+        return NodeBroke(now(), task.node, line, start, end)
 
     def _abandon(self, instruction: Abandon) -> None:
         task = self._tasks.pop(instruction.node, None)
@@ -446,6 +448,17 @@ def _crowded(task: Task, virtual: int, chips: int, error: Exception) -> Placemen
     )
     made.__cause__ = error
     return made
+
+
+def _inputs_there(task: Task) -> float:
+    """Waits for the inputs that another island still makes, and says when they were there; 0 if all have been."""
+    at = 0.0
+    for value in task.inputs:
+        if isinstance(value, Buffer) and not value.settled and isinstance(value.array, jax.Array):
+            with suppress(Exception):  # who made it tells; or it was donated meanwhile
+                value.array.block_until_ready()
+            at = now()
+    return at
 
 
 def _error_of(results: list[Any]) -> Exception | None:

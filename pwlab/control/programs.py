@@ -168,7 +168,7 @@ class Programs:
             return
         if node.failure is None:
             node.failure = Failure.of(node, event.error)
-        self._abandon([node], answer)
+        self._abandon([node], answer, event.start, event.end)
 
     def give_up(self, node: Node, error: str, answer: Answer) -> None:
         """A node that is not launched never will be."""
@@ -278,7 +278,7 @@ class Programs:
         self._leave(node, answer)
 
     def _break_off(self, node: Node, answer: Answer, start: float, end: float) -> None:
-        self._scheduler.end(node, None)
+        self._scheduler.end(node, end - start if end > start else None)
         self._give_up(node, answer, start, end)
 
     def _withdraw(self, node: Node, answer: Answer, start: float, end: float) -> None:
@@ -367,8 +367,11 @@ class Programs:
             node.failure = Failure.of(node, reason, cancelled=True)
         self._abandon(doomed, answer)
 
-    def _abandon(self, doomed: list[Node], answer: Answer) -> None:
-        """Ends ``doomed``, each with its failure, and all that reads from them and is not launched."""
+    def _abandon(self, doomed: list[Node], answer: Answer, start: float = 0.0, end: float = 0.0) -> None:
+        """Ends ``doomed``, each with its failure, and all that reads from them and is not launched.
+
+        ``start`` and ``end`` say when the first of them ran, in seconds; 0 if it did not.
+        """
         roots = len(doomed)
         for node in doomed:  # grows while it is read: breadth first
             for output in node.spec.outputs:
@@ -380,4 +383,4 @@ class Programs:
             if i < roots or not node.launched:
                 assert node.failure is not None
                 to = NodeState.CANCELLED if node.failure.cancelled else NodeState.FAILED
-                self._move(node, to, answer)
+                self._move(node, to, answer, *((0.0, 0.0) if i else (start, end)))

@@ -44,30 +44,32 @@ class HostFunction:
         known = self._known.get(signature)
         if known is None:
             if self._out is None:
-                return self._learn(frontend, leaves, tree, signature)
+                return self._learn(frontend, recorder, leaves, tree, signature)
             specs, out_tree = jax.tree.flatten(self._out)
             known = self._known[signature] = (out_tree, tuple(map(_type_of, specs)))
         out_tree, types = known
-        op = frontend.table.special(
-            ("host", ById(self), tree, types, _jax.trace_context()),
-            self.name,
-            OpKind.HOST,
-            types,
-            lambda op: op.params.update(fn=self._runner(tree, out_tree, types)),
-        )
+        op = self._op(frontend, types, (ById(self), tree), lambda: self._runner(tree, out_tree, types))
         return jax.tree.unflatten(out_tree, recorder.record_known(op, [_Given(v) for v in leaves]))
 
-    def _learn(self, frontend: Frontend, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
+    def _op(self, frontend: Frontend, types: Sequence[Any], key: Hashable, fn: Callable[[], Callable[..., Any]]) -> Op:
+        """What a call puts down; ``fn()`` makes what runs, once for each ``key``."""
+        whole = ("host", key, tuple(types), self.name, _jax.trace_context())
+        return frontend.table.special(whole, self.name, OpKind.HOST, types, lambda op: op.params.update(fn=fn()))
+
+    def _learn(self, frontend: Frontend, recorder: Recorder, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
         """The first call: runs in place, and its result is what such calls return."""
-        began = now()
         values = [_to_host(v.result() if isinstance(v, LazyTensor) else v) for v in leaves]
+        began = now()  # what waited for its inputs has told so itself
         args, kwargs = jax.tree.unflatten(tree, values)
         with _jax.set_current_trace(_jax.eval_trace):
             result = self._fn(*args, **kwargs)
         flat, out_tree = jax.tree.flatten(result)
-        self._known[signature] = (out_tree, tuple(_type_of(np.asarray(v)) for v in flat))
+        arrays = list(map(_canonical, flat))
+        _, types = self._known[signature] = (out_tree, tuple(map(_type_of, arrays)))
         frontend.driver.facts(Waited(began, now() - began, f"first call of host function {self.name}", here()))
-        return jax.tree.unflatten(out_tree, [_jax.eval_primitive(_jax.copy_p, [v], {}) for v in map(_canonical, flat)])
+        # Its node is there as that of any other call, and gives what is known.
+        op = self._op(frontend, types, "known", lambda: _given)
+        return jax.tree.unflatten(out_tree, recorder.record_known(op, arrays))
 
     def _runner(self, tree: Any, out_tree: Any, types: tuple[Any, ...]) -> Callable[..., Sequence[Any]]:
         def run(*values: Any) -> list[Any]:
@@ -84,6 +86,10 @@ class HostFunction:
             return arrays
 
         return run
+
+
+def _given(*values: Any) -> list[Any]:
+    return list(values)
 
 
 class _Given:

@@ -196,8 +196,9 @@ class Lab:
     def breaks(self, node: NodeSpec | NodeId, error: str = "boom") -> None:
         if id_of(node) in self.preparing:
             self.preparing.remove(id_of(node))
+        ran = any(id_of(node) in flying for flying in self.flying.values())
         self._landed(id_of(node))
-        self.send(NodeBroke(self.tick(), id_of(node), error))
+        self.send(NodeBroke(self.tick(), id_of(node), error, *((self.time - 1, self.time) if ran else ())))
 
     def release(self, *nodes: NodeSpec | BufferId) -> None:
         buffers = tuple(buffer_of(node) for node in nodes)

@@ -37,7 +37,7 @@ def test_bad_settings(lab, client, more, text):
 
 def test_unknown_clients(lab):
     lab.open("train")
-    text = r"no client is called 'trains': it was never opened, or is closed; did you mean 'train'\? Clients: train"
+    text = r"no client is called 'trains'; did you mean 'train'\? Open are: train"
     for act in (lab.close, lab.cancel_client):
         with pytest.raises(UnknownName, match=text):
             act("trains")
@@ -45,7 +45,7 @@ def test_unknown_clients(lab):
         lab.suspend(client="trains")
     lab.suspended.clear()
     lab.close("train")
-    with pytest.raises(UnknownName, match=r"no client is called 'train': .* closed\. Clients: none"):
+    with pytest.raises(UnknownName, match=r"no client is called 'train'\. None is open"):
         lab.close("train")
 
 
@@ -75,6 +75,21 @@ def test_accounts(lab):
     lab.release(wide)
     (usage,) = lab.controller.clients()
     assert (usage.device_seconds, usage.launches, usage.bytes, usage.peak_bytes) == (6.0, 4, 200, 300)
+    lab.end()
+
+
+def test_what_fails_after_a_while_is_charged_and_told_with_its_times(lab):
+    wide, after = lab.node("wide", spread=True), lab.node("after")
+    broken = lab.node("broken")
+    lab.submit(wide, broken, after, client="a")
+    lab.prepare(wide, after)
+    lab.breaks(broken)  # while it is prepared
+    lab.breaks(wide)
+    (usage,) = lab.controller.clients()
+    assert usage.device_seconds == 4.0, "one second on four devices"
+    assert lab.ended[wide.id].end - lab.ended[wide.id].start == 1.0
+    assert (lab.ended[broken.id].start, lab.ended[broken.id].end) == (0.0, 0.0)
+    lab.drain()
     lab.end()
 
 

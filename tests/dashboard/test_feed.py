@@ -97,13 +97,13 @@ def test_a_page_that_comes_back_gets_what_it_missed(ring: FactRing, feed: Feed) 
     assert batch["chunks"][0]["from"] == 31 and batch["strings"] == []
 
 
-def test_no_more_than_ten_batches_a_second(ring: FactRing, feed: Feed) -> None:
+def test_batches_come_ten_times_a_second_and_not_much_more_often(ring: FactRing, feed: Feed) -> None:
     viewer = add(feed)
     viewer.presence.heard("page")
     for tick in range(200):
         ring.append(Noted(tick / 100, "x"))
         feed.tick(tick / 100)
-    assert 15 <= len(viewer.batches) <= 23
+    assert 20 <= len(viewer.batches) <= 29
     assert viewer.seen >= 190
 
 

@@ -12,8 +12,9 @@ import pytest
 from harness import facts, gate, line_of, settle, waits
 
 import pwlab as pw
+from pwlab import LazyTensor
 from pwlab.errors import ComputationFailed
-from pwlab.events import NodeEnded, NodeState, ProgramEnded
+from pwlab.events import NodeAdded, NodeEnded, NodeKind, NodeState, ProgramEnded
 
 FILE = "test_failures.py"
 SHAPE = jax.ShapeDtypeStruct((3,), jnp.float32)
@@ -266,6 +267,24 @@ def test_a_host_function_runs_ahead_and_feeds_the_devices(session: pw.Session) -
             total = step(total, batch(i))
     assert total.tolist() == [28] * 3
     assert sorted(ran) == list(range(8))
+
+
+def test_every_call_of_a_host_function_is_a_node_the_first_too(session: pw.Session) -> None:
+    calls: list[int] = []
+
+    @pw.host
+    def load(number: int) -> Any:
+        calls.append(number)
+        return np.full(3, number, np.float32)
+
+    with pw.lazy():
+        first = load(1)
+        assert calls == [1]  # what it returns is learned
+        second = load(2)
+    assert [type(v) for v in (first, second)] == [LazyTensor, LazyTensor]
+    assert (first.tolist(), second.tolist(), calls) == ([1] * 3, [2] * 3, [1, 2])
+    nodes = [f.node for f in facts(session, NodeAdded)]
+    assert [(n.name, n.kind) for n in nodes] == [("load", NodeKind.HOST)] * 2
 
 
 def test_a_host_function_gets_numpy_and_other_things_as_they_are(session: pw.Session) -> None:

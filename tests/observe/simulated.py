@@ -101,7 +101,7 @@ class Simulated:
         for device in launch.devices:
             self._free[device] = end
         if self.chance.random() < 0.05:
-            self._at(end, NodeBroke(end, spec.id, "it broke"))
+            self._at(end, NodeBroke(end, spec.id, "it broke", begin, end))
         else:
             self._at(end, NodeCompleted(end, spec.id, begin, end))
 
