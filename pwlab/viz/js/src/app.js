@@ -7,8 +7,8 @@ import { button, choices, fill, h } from "./dom.js";
 import { Graph } from "./graphview.js";
 import { MemoryPanel } from "./memory.js";
 import { Selection } from "./select.js";
-import { DONE, FAILED, GLYPHS, LINKS, STATES } from "./states.js";
-import { count, digits, oneLine, secondsText, sourceText, within } from "./text.js";
+import { CANCELLED, DONE, FAILED, GLYPHS, LINKS, STATES, TRANSFER } from "./states.js";
+import { bytesText, count, digits, oneLine, rangesText, secondsText, sourceText, within } from "./text.js";
 import { readTheme, watchTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Tracks } from "./tracks.js";
@@ -22,7 +22,7 @@ const TABS = { "timeline": "Timeline", "graph": "Graph", "utilisation": "Utilisa
 
 const KEYS = [
   ["W  S", "zoom in, out"], ["A  D", "earlier, later"], ["↑  ↓", "more rows"], ["Ctrl + wheel", "zoom"], ["Shift + wheel", "pan"],
-  ["drag", "choose a stretch: totals and busy share"], ["Shift + drag", "pan"], ["click", "details"], [".  ,", "next, previous"],
+  ["drag", "choose a stretch: totals and busy share"], ["Shift + drag", "pan"], ["click", "details"], ["double-click", "zoom to it; open a group"], [".  ,", "next, previous"],
   ["F", "fit, or show what is chosen"], ["Home  End", "the beginning; the present, and follow it"], ["1 – 5", "tabs"], ["R", "lay the graph out anew"], ["Esc", "clear; again: leave"], ["?", "this help"],
 ];
 
@@ -42,11 +42,12 @@ export class App {
     this.tooltip = h("div.pw-tip", { hidden: true, role: "tooltip" });
     const facts = (/** @type {string} */ title, /** @type {string[][]} */ rows) => rows.length > 0 && [h("h4", title), h("dl", rows.map(([key, text]) => h("div.pw-fact", h("dt", key), h("dd", text))))];
     this.help = h("div.pw-help", { hidden: true },
-      facts("Keys", Player ? [...Player.keys, ...KEYS.filter(([key]) => !key.startsWith("Home"))] : KEYS), facts("Words", Object.entries(options.words)));
+      facts("Keys", [...(Player?.keys ?? []), ...KEYS.filter(([key]) => !(Player && key.startsWith("Home")) && !(options.single && key.startsWith("1")))]), facts("Words", Object.entries(options.words)));
     this.status = h("span.pw-status");
     this.lamp = h("span.pw-lamp");
     this.by = choices("what the colours mean", [["name", "by computation"], ["client", "by client"]], (by) => {
       this.tracks.colourBy(by);
+      this._legend();
       this.draw();
     });
     this.buttons = Object.entries(TABS).map(([key, text]) => h("button.pw-tab", { role: "tab", id: `t-${key}`, onclick: () => this.open(key) }, text));
@@ -139,7 +140,10 @@ export class App {
   /** Brings what is chosen into view. */
   reveal() {
     const node = this.selection.node();
-    if (node >= 0) this.view.reveal(node);
+    if (node >= 0) return this.view.reveal(node);
+    // Of many that belong together the graph shows where they begin.
+    if (this.tab !== "graph" || !this.selection.choice) return;
+    for (let i = 0; i < this.store.known; i++) if (this.selection.has(i)) return this.view.reveal(i);
   }
 
   /** Draws before the next frame; however often it is called, once. */
@@ -177,6 +181,7 @@ export class App {
     fill(this.status, [
       `${count(store.counts[DONE], "node")} done`,
       running ? ` · ${count(running, "program")} running` : "",
+      store.counts[CANCELLED] ? ` · ${digits(store.counts[CANCELLED])} cancelled` : "",
       failed ? [" · ", h("button.pw-link.pw-bad", { title: "show the first that failed", onclick: () => this._failed() }, `${GLYPHS[FAILED]} ${failed} failed`)] : "",
       store.thinned ? h("span", { title: "to save memory this page shows the oldest part of the run in its totals alone" }, ` · the oldest ${count(store.thinned, "node")} in totals only`) : "",
       notes.length > 0 && h("span", { title: notes.slice(-9).reverse().map(({ text }) => oneLine(text, 200)).join("\n") }, ` · ${oneLine(notes[notes.length - 1].text, 60)}`),
@@ -263,22 +268,31 @@ export class App {
   nodeTip(/** @type {number} */ i) {
     const { store } = this, c = store.nodes.c;
     const took = store.ran(i) ? ` · ${secondsText(store.ran(i))}` : "";
-    return [store.name(i, 60), `${GLYPHS[c.state[i]]} ${STATES[c.state[i]]}${took}`, store.source(i), oneLine(store.word(i, "error"), 100)].filter(Boolean);
+    const from = c.kind[i] === TRANSFER ? store.sources(i)[0] : undefined;
+    const way = from !== undefined && `from ${store.name(from, 30)} on ${where(store.gang(from))} to ${where(store.gang(i))}`;
+    return /** @type {string[]} */ ([this._moves(i) || store.name(i, 60), way, `${GLYPHS[c.state[i]]} ${STATES[c.state[i]]}${took}`, store.source(i), oneLine(store.word(i, "error"), 100)].filter(Boolean));
+  }
+
+  /** What a transfer moves; of others nothing. */
+  _moves(/** @type {number} */ i) {
+    const { kind, link, moved } = this.store.nodes.c;
+    return kind[i] === TRANSFER ? `${LINKS[link[i]] || "transfer"} ${bytesText(moved[i])}` : "";
   }
 
   /** What a span of the timeline says on itself. @param {import("./tracks.js").Of} of @param {number} ref @returns {string} */
   spanName(of, ref) {
     const { store } = this;
-    if (of === "node") return store.word(ref, "name");
+    if (of === "node" || of === "compile") return this._moves(ref) || store.word(ref, "name");
     if (of === "program") return store.programs.get(ref)?.name ?? "";
-    const { reason, cell } = store.waits[ref] ?? {}, { launches, events } = store.works[ref] ?? {};
-    return of === "wait" ? `${reason} · ${cell}` : launches ? count(launches, "launch", "launches") : count(events, "event");
+    const { reason, cell, line } = store.waits[ref] ?? {}, { launches, events } = store.works[ref] ?? {};
+    return of === "wait" ? `${reason} · ${sourceText(cell, line)}` : launches ? count(launches, "launch", "launches") : count(events, "event");
   }
 
   /** What is told of a span under the pointer. @param {import("./tracks.js").Of} of @param {number} ref @returns {string[]} */
   spanTip(of, ref) {
     const { store } = this;
     if (of === "node") return this.nodeTip(ref);
+    if (of === "compile") return [`compiling ${store.name(ref, 60)}`, secondsText(store.nodes.c.compile[ref]), store.source(ref)].filter(Boolean);
     if (of === "work") {
       const { seconds, busy, events, launches } = store.works[ref];
       return ["controller", `${secondsText(busy)} at work in ${secondsText(seconds)}`, `${count(events, "event")}, ${count(launches, "launch", "launches")}`];
@@ -296,7 +310,9 @@ export class App {
   }
 
   _key(/** @type {KeyboardEvent} */ e) {
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(/** @type {any} */ (e.target).tagName)) return;
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    // What is typed into a field is for the field, and for nobody else.
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(/** @type {any} */ (e.target).tagName)) return e.stopPropagation();
     const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
     if ((key === "Enter" || key === " ") && /** @type {any} */ (e.target).tagName === "BUTTON") return;
     let taken = true;
@@ -316,4 +332,9 @@ export class App {
     else if (this.selection.choice || this.timeline.span) this._clear();
     else /** @type {any} */ (document.activeElement)?.blur?.();
   }
+}
+
+/** @param {number[]} devices */
+function where(devices) {
+  return devices.length ? `device${devices.length > 1 ? "s" : ""} ${rangesText(devices)}` : "a host";
 }

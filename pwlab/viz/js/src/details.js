@@ -2,7 +2,7 @@
 
 import { sum } from "./columns.js";
 import { bar, h } from "./dom.js";
-import { FAILED, KINDS, LINKS, STATES } from "./states.js";
+import { COMPUTE, FAILED, KINDS, LINKS, STATES } from "./states.js";
 import { bytesText, count, digits, oneLine, percent, rangesText, secondsText, sourceText } from "./text.js";
 import { totals } from "./totals.js";
 
@@ -53,13 +53,15 @@ function node(app, i) {
     head([app.glyph(state), " ", store.name(i, 120)], `${STATES[state]} · ${KINDS[c.kind[i]]}${c.parts[i] > 1 ? ` · ${c.parts[i]} computations in one launch` : ""}`),
     c.error[i] > 0 && h("pre.pw-error", store.word(i, "error")),
     line("began with", cause >= 0 && nodes([cause])),
-    line("ran", store.ran(i) && secondsText(store.ran(i))),
+    line("ran", store.ran(i) && `${secondsText(store.ran(i))}, from ${secondsText(c.start[i] - store.begin())}`),
+    line("held back", c.held[i] >= 0 && [`${c.launched[i] >= 0 ? "at first, " : ""}for memory`, c.account[i] > 0 && ` of ${store.word(i, "account")}`, c.short[i] > 0 && `, ${bytesText(c.short[i])} short`]),
     line("compiled in", c.prepared[i] >= 0 && c.compile[i] && secondsText(c.compile[i])),
     line("until prepared", span(c.added[i], c.prepared[i])),
     line("until queued", span(c.prepared[i], c.queued[i])),
     line("in the queue", span(c.queued[i], c.launched[i])),
-    line(word(app, "slice"), `${oneLine(slice?.name ?? String(c.slice[i]), 20)}${island ? ` on ${oneLine(island.name, 20)}` : ""}`),
-    line("on devices", devices.length && [devices.length > 1 && app.options.words["gang"] && [word(app, "gang"), " of "], rangesText(devices)]),
+    line(word(app, "slice"), pick(app, { kind: "slice", id: c.slice[i] }, oneLine(slice?.name ?? String(c.slice[i]), 20)), island && ` on ${oneLine(island.name, 20)}`),
+    line("on devices", devices.length && [devices.length > 1 && app.options.words["gang"] && [word(app, "gang"), " of "],
+      devices.length > 8 ? rangesText(devices) : devices.map((id) => [pick(app, { kind: "device", id }, String(id)), " "])]),
     line("moves", c.link[i] && `${bytesText(c.moved[i])} over `, word(app, LINKS[c.link[i]])),
     line("writes", c.outsN[i] && bytesText(store.written(i))),
     written(app, store.word(i, "cell"), c.line[i], store.word(i, "text")),
@@ -114,7 +116,7 @@ function group(app, choice) {
   for (let i = 0; i < store.known; i++) {
     if (!selection.has(i)) continue;
     nodes++;
-    seconds += store.ran(i) * (choice.kind === "device" ? 1 : Math.max(1, store.devices(i).length));
+    if (c.kind[i] === COMPUTE) seconds += store.ran(i) * (choice.kind === "device" ? 1 : store.devices(i).length);
     if (c.state[i] === FAILED) failed++;
     if (nodes < 100_000) bytes += store.written(i);
   }
@@ -133,7 +135,7 @@ function group(app, choice) {
 function stretch(app, [from, to]) {
   const { store, tracks } = app, all = totals(store, tracks, from, to);
   return [
-    head(`${secondsText(to - from)} chosen`, "F or Enter shows just this"),
+    head(`${secondsText(to - from)} chosen`, app.tab === "timeline" ? "F or Enter shows just this" : "in the timeline"),
     all.islands.map(({ id, share }) => line(oneLine(store.islands.get(id)?.name ?? "", 20), bar([[share, "background:var(--accent)"]]), ` ${percent(share)} busy`)),
     line("launches", digits(all.launches)),
     line("transfers", all.transfers && `${digits(all.transfers)}, ${bytesText(all.moved)}`),

@@ -16,9 +16,10 @@ async function mount(el, packed, options) {
 }
 
 /** @param {{model: any, el: HTMLElement}} place */
-function render({ model, el }) {
+async function render({ model, el }) {
+  const stop = await mount(el, model.get("snapshot"), settings(model));
   standIn(model, el);
-  return mount(el, model.get("snapshot"), settings(model));
+  return stop;
 }
 
 /** A report has its run beside it, and nobody who calls. */

@@ -14,6 +14,7 @@ export class Selection {
     this.choice = null;
     /** @type {(() => void)[]} */
     this.listeners = [];
+    this._reached = { choice: /** @type {Choice | null} */ (null), at: 0, devices: new Set(), clients: new Set() };
   }
 
   /** Chooses; nothing with null. */
@@ -36,6 +37,7 @@ export class Selection {
       case "cell": return this.store.texts[c.cell[node]] === choice.id;
       case "name": return this.store.texts[c.name[node]] === choice.id;
       case "device": return this.store.devices(node).includes(/** @type {number} */ (choice.id));
+      case "wait": return node === this.store.producer.get(this.store.waits[choice.id].buffer);
       default: return false;
     }
   }
@@ -43,7 +45,7 @@ export class Selection {
   /** Whether a span of the timeline belongs to what is chosen; true where nothing is. @param {import("./tracks.js").Of} of @param {number} id */
   lights(of, id) {
     const { choice, store } = this;
-    if (!choice || of === "node") return this.has(id);
+    if (!choice || of === "node" || of === "compile") return this.has(id);
     if (choice.kind === of) return choice.id === id;
     if (of === "work") return false;
     if (of === "wait") return choice.kind === "cell" ? store.waits[id].cell === choice.id : this.has(store.producer.get(store.waits[id].buffer));
@@ -66,17 +68,30 @@ export class Selection {
 
   /** Whether a row belongs to what is chosen; false where nothing is. */
   marks(/** @type {About} */ about) {
-    const choice = this.choice, s = this.store, c = s.nodes.c;
+    const { choice, store: s } = this, c = s.nodes.c;
     if (!choice) return false;
-    switch (choice.kind) {
-      case "device": return about.devices?.includes(choice.id) ?? false;
-      case "client": case "cell": case "name": case "slice": return about[choice.kind] === choice.id;
-      case "program": return about.program === choice.id || (about.program === undefined && about.client === s.programs.get(choice.id)?.client);
-      case "wait": case "work": return false;
+    if (choice.kind === "device" && about.devices) return about.devices.includes(choice.id);
+    const own = about[/** @type {"name"} */ (choice.kind)];
+    if (choice.kind === "node" && about.line !== undefined) {
+      return about.name === s.texts[c.name[choice.id]] && about.cell === s.texts[c.cell[choice.id]] && about.line === c.line[choice.id] && about.slice === c.slice[choice.id];
     }
-    if (about.node === undefined) return about.client === s.client(choice.id) || (about.devices?.some((id) => s.gang(choice.id).includes(id)) ?? false);
-    if (about.line === undefined) return about.node === choice.id;
-    return about.name === s.texts[c.name[choice.id]] && about.cell === s.texts[c.cell[choice.id]] && about.line === c.line[choice.id] && about.slice === c.slice[choice.id];
+    if (own !== undefined) return own === choice.id;
+    if (about.node !== undefined) return this.has(about.node);
+    const { devices, clients } = this._reach();
+    return about.client !== undefined ? clients.has(about.client) : about.devices?.some((id) => devices.has(id)) ?? false;
+  }
+
+  /** The devices and the clients of what is chosen; of a run that goes on, as they were a moment ago. */
+  _reach() {
+    const { choice, store } = this, now = performance.now();
+    if (this._reached.choice === choice && now - this._reached.at < 1_000) return this._reached;
+    const devices = new Set(), clients = new Set();
+    for (let i = 0; i < store.known; i++) {
+      if (!this.has(i)) continue;
+      for (const device of store.gang(i)) devices.add(device);
+      clients.add(store.client(i));
+    }
+    return (this._reached = { choice, at: now, devices, clients });
   }
 
   node() {

@@ -6,7 +6,7 @@
 import { ById, Column, f4, f8, had, i4, sum, Table, u1, u4 } from "./columns.js";
 import { decode } from "./decode.js";
 import { oneLine, sourceText } from "./text.js";
-import { DONE, FAILED, LAUNCHED, PREPARED, QUEUED, STATES, WAITING } from "./states.js";
+import { DONE, FAILED, HOST, LAUNCHED, PREPARED, QUEUED, STATES, WAITING } from "./states.js";
 
 /** @typedef {{id: number, name: string, chip: string, devices: number[], chips: number[], capacity: number}} Island */
 /** @typedef {{id: number, name: string, island: number, devices: number[], mapped: boolean}} Slice */
@@ -201,7 +201,7 @@ export class Store {
   /** The devices of a node, or those on which it will run. */
   gang(/** @type {number} */ i) {
     const devices = this.devices(i);
-    if (devices.length) return devices;
+    if (devices.length || this.nodes.c.kind[i] === HOST) return devices;
     const slice = this.slices.get(this.nodes.c.slice[i])?.devices ?? [];
     return this.nodes.c.spread[i] ? slice : slice.slice(0, 1);
   }

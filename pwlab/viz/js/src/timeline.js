@@ -202,6 +202,8 @@ export class Timeline {
     const { store, tracks } = this.app, { open, programs, openPrograms, nodes: { c } } = store;
     if (track.kind === "device") {
       for (const node of open) if (c.kind[node] === COMPUTE && store.devices(node).includes(track.device)) yield { ref: node, start: c.launched[node] };
+    } else if (track.kind === "transfer" || track.kind === "host") {
+      for (const node of open) if (c.kind[node] !== COMPUTE && tracks.hostOf(node) === track) yield { ref: node, start: c.launched[node] };
     } else if (track.kind === "client" && openPrograms) {
       for (const program of programs.values()) if (program.state < 0 && tracks.trackOf(program) === track) yield { ref: program.id, start: program.opened };
     }
@@ -219,7 +221,7 @@ export class Timeline {
   /** Where a span that is chosen is drawn. @param {import("./select.js").Choice | null} choice */
   placeOf(choice) {
     for (const track of this.app.tracks.all) {
-      if (track.of !== choice?.kind || track.kind === "compile") continue;
+      if (track.of !== choice?.kind) continue;
       for (const row of track.rows) {
         const at = row.ref.a.subarray(0, row.n).indexOf(choice.id);
         if (at >= 0) return { track, row, at };

@@ -1,17 +1,17 @@
 // How the timeline looks: spans one by one where a person can tell them apart, else as pixels.
 
 import { ticks } from "./axis.js";
-import { block, paint as fillPath, rounded, through, write } from "./brush.js";
+import { block, face, paint as fillPath, rounded, through, write } from "./brush.js";
 import { colour, KEY, mark, tint } from "./colours.js";
+import { sum } from "./columns.js";
 import { BOX_MARKS } from "./palette.js";
 import { pattern } from "./patterns.js";
 import { COMPUTE, FAILED } from "./states.js";
 import { oneLine, secondsText, width, within } from "./text.js";
 import { AXIS, GUTTER, HEAD } from "./timeline.js";
 
-/** So many spans are drawn one by one; more are drawn as pixels. */
-const EXACT = 3_000;
-const ARROWS = 200;
+/** So many spans are drawn one by one; more are drawn as pixels. So many arrows are drawn. */
+const EXACT = 3_000, ARROWS = 500;
 
 /** @typedef {import("./timeline.js").Timeline} View */
 /** @typedef {import("./timeline.js").Line} Line */
@@ -20,9 +20,7 @@ const ARROWS = 200;
 /** Draws all of a view. */
 export function paint(/** @type {View} */ v, /** @type {number} */ ratio) {
   const { context: g, app } = v, { theme, store } = app;
-  g.clearRect(0, 0, v.w, v.h);
-  g.font = "11px system-ui, sans-serif";
-  g.textBaseline = "middle";
+  face(g, 11);
   bands(v, g);
   g.save();
   g.beginPath();
@@ -149,42 +147,36 @@ function running(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ 
   }
 }
 
-/** Transfers, from the device that has the data to the one that gets it. */
+/** Transfers, from the device that has the data to the one that gets it; of very many, some of each network. */
 function arrows(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
   const { store, tracks, theme, selection } = v.app, c = store.nodes.c;
   /** @type {Map<number, number>} */
   const middles = new Map();
   for (const line of v.lines) if (line.track?.kind === "device") middles.set(line.track.device, line.y + line.h / 2);
-  let drawn = 0;
-  for (const track of tracks.all) {
-    if (track.kind !== "transfer") continue;
-    for (const row of track.rows) {
-      const [first, last] = row.range(v.from, v.to);
-      if (last - first > ARROWS) continue;
-      for (let i = first; i < last && drawn < ARROWS; i++, drawn++) {
-        const node = row.ref.a[i], from = store.sources(node)[0];
-        if (from === undefined) continue;
-        const y0 = middles.get(store.devices(from)[0]), y1 = middles.get(store.devices(node)[0]);
-        if (y0 === undefined || y1 === undefined) continue;
-        if (!(c.end[node] > c.start[node])) continue;
-        const x0 = v.x(c.start[node]), x1 = v.x(c.end[node]);
-        g.strokeStyle = g.fillStyle = theme.link[c.link[node]];
-        g.globalAlpha = selection.has(node) ? 0.9 : 0.15;
-        g.lineWidth = 1.4;
-        g.setLineDash(c.link[node] === 2 ? [6, 3] : []);
-        g.beginPath();
-        g.moveTo(x0, y0);
-        const bend = within(4, (x1 - x0) / 2, 50);
-        g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-        g.stroke();
-        g.setLineDash([]);
-        g.beginPath();
-        through(g, [[x1 + 1, y1], [x1 - 6, y1 - 3.5], [x1 - 6, y1 + 3.5]]);
-        g.fill();
-      }
+  const rows = tracks.all.filter(({ kind }) => kind === "transfer").flatMap((track) => track.rows.map((row) => ({ row, range: row.range(v.from, v.to) })));
+  const all = sum(rows, ({ range }) => range[1] - range[0]), nth = Math.ceil(all / ARROWS);
+  for (const { row, range: [first, last] } of rows) {
+    for (let i = first; i < last; i += nth) {
+      const node = row.ref.a[i], from = store.sources(node)[0];
+      const y0 = middles.get(store.devices(from ?? node)[0]), y1 = middles.get(store.devices(node)[0]);
+      if (from === undefined || y0 === undefined || y1 === undefined || !(c.end[node] > c.start[node])) continue;
+      const x0 = v.x(c.start[node]), x1 = v.x(c.end[node]), bend = within(4, (x1 - x0) / 2, 50);
+      g.strokeStyle = g.fillStyle = theme.link[c.link[node]];
+      g.globalAlpha = selection.has(node) ? 0.9 : 0.15;
+      g.lineWidth = 1.4;
+      g.setLineDash(c.link[node] === 2 ? [6, 3] : []);
+      g.beginPath();
+      g.moveTo(x0, y0);
+      g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+      g.stroke();
+      g.setLineDash([]);
+      g.beginPath();
+      through(g, [[x1 + 1, y1], [x1 - 6, y1 - 3.5], [x1 - 6, y1 + 3.5]]);
+      g.fill();
     }
   }
   g.globalAlpha = 1;
+  if (nth > 1) write(g, 11, theme.muted, `an arrow for every ${nth} transfers`, v.w - 14, v.h - 10, "right");
 }
 
 /** The stretch that is chosen, and the present; in a replay, what comes after it as through a veil. */

@@ -59,7 +59,7 @@ export function listen(/** @type {View} */ v) {
       }
       const hit = v.hit(e.offsetX, e.offsetY), track = hit?.line.track;
       v.span = null;
-      if (hit && hit.ref >= 0) app.choose({ kind: hit.of, id: hit.ref });
+      if (hit && hit.ref >= 0) app.choose({ kind: hit.of === "compile" ? "node" : hit.of, id: hit.ref });
       else if (e.offsetX < GUTTER && track?.kind === "device") app.choose({ kind: "device", id: track.device });
       else app.choose(e.offsetX < GUTTER && track?.client ? { kind: "client", id: track.client } : null);
     },
@@ -108,6 +108,6 @@ function step(/** @type {View} */ v, /** @type {number} */ by) {
   const row = found?.row ?? track?.rows[0];
   if (!track || !row?.n) return;
   const at = within(0, (found?.at ?? (by > 0 ? -1 : row.n)) + by, row.n - 1);
-  app.choose({ kind: track.of, id: row.ref.a[at] });
+  app.choose({ kind: /** @type {any} */ (track.of), id: row.ref.a[at] });
   v.show(row.start.a[at], row.end.a[at]);
 }

@@ -11,11 +11,11 @@ import { oneLine } from "./text.js";
 const LANES = 4, CLIENTS = 8;
 
 /** @typedef {"client" | "control" | "compile" | "wait" | "host" | "transfer" | "device"} Kind in the order in which they are drawn */
-/** What the spans of a track refer to. @typedef {"node" | "program" | "work" | "wait"} Of */
+/** What the spans of a track refer to: a node itself, or its compilation, … @typedef {"node" | "compile" | "program" | "work" | "wait"} Of */
 /** @type {Kind[]} */
 const ORDER = ["client", "control", "compile", "wait", "host", "transfer", "device"];
 /** @type {Partial<Record<Kind, Of>>} */
-const REFERS = { "client": "program", "control": "work", "wait": "wait" };
+const REFERS = { "client": "program", "control": "work", "compile": "compile", "wait": "wait" };
 
 /** One named line of the timeline; where its spans may overlap it has several rows. */
 export class Track {
@@ -51,7 +51,7 @@ export class Tracks {
     this.devices = new Map();
     /** @type {Map<string, Track>} */
     this.host = new Map();
-    this._ends = this._waits = this._works = this._over = this._users = this._compiles = this._islands = this._named = 0;
+    this._launches = this._ends = this._waits = this._works = this._over = this._users = this._compiles = this._islands = this._named = 0;
     /** @type {Map<string, Track>} */
     this.clients = new Map();
     /** In the order in which they are drawn. @type {Track[]} */
@@ -74,7 +74,7 @@ export class Tracks {
   /** The colour of a span. */
   key(/** @type {Of} */ of, /** @type {number} */ ref) {
     if (of === "node") return this.keyOf(ref);
-    if (of !== "program") return KEY[of === "wait" ? "wait" : "control"];
+    if (of !== "program") return KEY[of === "work" ? "control" : of];
     const program = this.store.programs.get(ref);
     return program?.state === FAILED ? KEY.failed : this.by === "client" ? this.colours.of(program?.client ?? "") : KEY.program;
   }
@@ -85,7 +85,7 @@ export class Tracks {
     this.colours = new Colours();
     this._named = 0;
     this._name();
-    for (const { kind, of, rows } of this.all) if (kind !== "compile") for (const row of rows) row.rekey((ref) => this.key(of, ref));
+    for (const { of, rows } of this.all) for (const row of rows) row.rekey((ref) => this.key(of, ref));
   }
 
   /** Gives colours in the order in which names were recorded, as pictures without a browser do. */
@@ -112,9 +112,10 @@ export class Tracks {
       changed = true;
       const key = this.keyOf(node);
       if (c.kind[node] === COMPUTE) for (const device of s.devices(node)) this._device(device, c.island[node]).rows[0].add(start, end, node, key);
-      else if (c.kind[node] === TRANSFER) this._host("transfer", ["transfers", "ICI transfers", "DCN transfers", "PCIe transfers"][c.link[node]]).add(start, end, node, key);
-      else this._host("host", "host functions").add(start, end, node, key);
+      else this.hostOf(node).add(start, end, node, key);
     }
+    // What is launched is shown while it runs, and takes its place then.
+    for (; this._launches < s.launches.n; this._launches++) if (c.kind[s.launches.a[this._launches]] !== COMPUTE) this.hostOf(s.launches.a[this._launches]);
     for (; this._compiles < s.compiles.n; this._compiles++) {
       const node = s.compiles.a[this._compiles];
       this._host("compile", "compiling").add(c.prepared[node] - c.compile[node], c.prepared[node], node, KEY.compile);
@@ -161,6 +162,12 @@ export class Tracks {
   _client(/** @type {string} */ name) {
     const many = this._users > CLIENTS, label = many ? "clients" : `client ${oneLine(name, 12)}`;
     return had(this.clients, many ? "" : name, () => this._new(new Track("client", label, -1, -1, many ? LANES : Math.max(1, LANES / this._users | 0), name)));
+  }
+
+  /** The track of a transfer, or of a function on a host. */
+  hostOf(/** @type {number} */ node) {
+    const { kind, link } = this.store.nodes.c;
+    return kind[node] === TRANSFER ? this._host("transfer", ["transfers", "ICI transfers", "DCN transfers", "PCIe transfers"][link[node]]) : this._host("host", "host functions");
   }
 
   _device(/** @type {number} */ device, /** @type {number} */ island) {

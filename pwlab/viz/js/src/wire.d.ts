@@ -74,6 +74,6 @@ export interface Said {
 /** What anywidget hands to a widget, and takes from it. */
 export interface Widget {
   default: { initialize: unknown; render: unknown };
-  model: { get: unknown; on: unknown; off: unknown; send: unknown };
+  model: { get: unknown; on: unknown; off: unknown; send: unknown; widget_manager: unknown };
   el: HTMLElement;
 }

@@ -8,7 +8,7 @@ import { Moments } from "../src/moments.js";
 import { LIMIT, Picture } from "../src/picture.js";
 import { Selection } from "../src/select.js";
 import { Store } from "../src/store.js";
-import { bytesText, oneLine, percent, rangesText, secondsText, sourceText, width } from "../src/text.js";
+import { bytesText, oneLine, percent, rangesText, secondsText, sourceText, width, wrapped } from "../src/text.js";
 import { thin } from "../src/thin.js";
 import { sliding, totals } from "../src/totals.js";
 import { Tracks } from "../src/tracks.js";
@@ -68,13 +68,19 @@ test("numbers and names are written as in Python", () => {
   assert.deepEqual([0, 5e-5, 0.00123, 0.0456, 0.789, 1.2, 34, 125, 7300].map(secondsText),
     ["0 ms", "50 µs", "1.23 ms", "45.6 ms", "789 ms", "1.20 s", "34.0 s", "2 min 05 s", "2 h 01 min"]);
   assert.deepEqual([12, 4096, 5 << 20].map(bytesText), ["12 B", "4.0 KB", "5.0 MB"]);
-  assert.deepEqual([0, 0.001, 0.42, 0.999, 1].map(percent), ["0%", "<1%", "42%", ">99%", "100%"]);
+  assert.deepEqual([0, 0.001, 0.025, 0.42, 0.999, 1].map(percent), ["0%", "<1%", "3%", "42%", ">99%", "100%"]);
   assert.equal(rangesText([3, 0, 1, 2, 8]), "0–3, 8");
   assert.equal(sourceText("/a/b/run.py", 3), "run.py:3");
   assert.equal(oneLine("a\nb\u202ec\x00d"), "a bc d");
   assert.equal(width("🙂é漢"), 5);
   const long = oneLine("<script>" + "🙂".repeat(10_000), 20);
   assert.ok(width(long) <= 20 && long.endsWith("…"));
+});
+
+test("a text is broken into lines between words, and a long word is cut", () => {
+  assert.deepEqual(wrapped("no data here at all", 10), ["no data", "here at", "all"]);
+  assert.deepEqual(wrapped("shapes (8,128)-and-(4,128) differ", 10), ["shapes", "(8,128)-a…", "differ"]);
+  assert.deepEqual(wrapped("short", 10), ["short"]);
 });
 
 test("marks on the axis are round and far enough apart", () => {
@@ -300,11 +306,15 @@ test("rows are marked where they belong to what is chosen", () => {
     return Object.keys(rows).filter((key) => selection.marks(rows[key]));
   };
   assert.deepEqual(marked(null), []);
-  assert.deepEqual(marked({ kind: "device", id: 1 }), ["d1", "a"]);
-  assert.deepEqual(marked({ kind: "client", id: "c2" }), ["c2", "b"]);
-  assert.deepEqual(marked({ kind: "cell", id: "Cell In[1]" }), ["a"]);
-  assert.deepEqual(marked({ kind: "program", id: 2 }), ["c2", "b"]);
+  assert.deepEqual(marked({ kind: "device", id: 1 }), ["d1", "c1", "a"]);
+  assert.deepEqual(marked({ kind: "client", id: "c2" }), ["d2", "c2", "b"]);
+  assert.deepEqual(marked({ kind: "cell", id: "Cell In[1]" }), ["d1", "c1", "a"]);
+  assert.deepEqual(marked({ kind: "program", id: 2 }), ["d2", "c2", "b"]);
   assert.deepEqual(marked({ kind: "node", id: a }), ["d1", "c1", "a"]);
+  assert.deepEqual(marked({ kind: "node", id: b }), ["d2", "c2", "b"]);
+  store.waits.push({ time: 0, seconds: 1, reason: "float(x)", cell: "Cell In[3]", line: 1, text: "", buffer: b + 1 });
+  assert.deepEqual(marked({ kind: "wait", id: 0 }), ["d2", "c2", "b"]);
+  assert.deepEqual(marked({ kind: "work", id: 0 }), []);
 });
 
 test("a choice tells which nodes belong to it", () => {
