@@ -44,6 +44,7 @@ from .live import top as top
 from .records import compare as compare
 from .records import facts as facts
 from .records import load as load
+from .records import nodes as nodes
 from .records import replay as replay
 from .records import report as report
 from .records import save as save
@@ -54,6 +55,14 @@ from .session import session as session
 from .session import shutdown as shutdown
 from .session import start as start
 from .slices import VirtualSlice as VirtualSlice
+from .views import clients as clients
+from .views import graph as graph
+from .views import islands as islands
+from .views import memory as memory
+from .views import status as status
+from .views import syncs as syncs
+from .views import timeline as timeline
+from .views import utilisation as utilisation
 
 __version__ = "0.1.0"
 
@@ -66,18 +75,23 @@ __all__ = [
     "VirtualSlice",
     "Why",
     "cancel",
+    "clients",
     "compare",
     "dashboard",
     "dump",
     "errors",
     "facts",
     "fetch",
+    "graph",
     "host",
+    "islands",
     "jit",
     "lazy",
     "load",
     "make_virtual_device_set",
+    "memory",
     "migrate",
+    "nodes",
     "on",
     "pause",
     "pmap",
@@ -93,9 +107,13 @@ __all__ = [
     "shard",
     "shutdown",
     "start",
+    "status",
     "step",
     "suspend",
+    "syncs",
+    "timeline",
     "top",
+    "utilisation",
     "wait",
     "why",
 ]

@@ -12,6 +12,7 @@ works at a prompt types ``%pw top`` there.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -48,11 +49,16 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.command == "demo":
         return demo(args.notebook, args.out)
-    if args.what is not None and args.what.suffix == ".jsonl":  # what follows a script is the script's
+    if args.what is not None and _recorded(args.what):  # what follows a script is the script's
         speed.parse_args(args.args, args)
         args.args = []
     try:
-        return top(args.what, args.args, args.speed)
+        status = top(args.what, args.args, args.speed)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # who reads the output has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (PwlabError, OSError, ValueError) as error:
         print(f"python -m pwlab top: {error}", file=sys.stderr)
         return 2
@@ -70,13 +76,15 @@ def top(what: Path | None, args: list[str], speed: float | None = None) -> int:
             "nothing to look at. Give a script, which runs with the view below it (python -m pwlab top train.py), or a "
             "recording by pw.save (python -m pwlab top run.jsonl); in IPython or a notebook type %pw top"
         )
-    if what.suffix != ".jsonl":
+    if not _recorded(what):
         if speed is not None:
             raise ValueError(f"--speed is for recordings (.jsonl); {what} is run as a script, at its own speed")
-        if not what.is_file():
+        if what.is_dir():
+            raise ValueError(f"{what} is a folder; name a script or a recording in it")
+        if not what.exists():
             raise ValueError(f"there is no script {what}; recordings are called run.jsonl")
         return top_of_script(what, args)
-    if not what.is_file():
+    if not what.exists():
         raise ValueError(f"there is no recording {what}; pw.save({str(what)!r}) writes one in the session")
     try:
         run = load(what)
@@ -85,6 +93,16 @@ def top(what: Path | None, args: list[str], speed: float | None = None) -> int:
         run = load(what, partial=True)
     top_of_run(run, 1.0 if speed is None else speed)
     return 0
+
+
+def _recorded(what: Path) -> bool:
+    """Whether it is a recording, perhaps a compressed one, and no script: by its name, or by how it begins."""
+    if ".jsonl" in what.suffixes:
+        return True
+    if not what.is_file():
+        return False
+    with what.open("rb") as file:
+        return file.read(1) in (b"{", b"\x1f")
 
 
 def demo(notebook: Path, out: Path) -> int:

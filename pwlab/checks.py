@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
+from os import PathLike, fspath
+from pathlib import Path
 from reprlib import repr as short
 from typing import Any
+
+from .errors import UnknownName, unknown
 
 
 def whole(name: str, value: Any, error: type[Exception] = ValueError, such_as: str = "such as 2") -> int:
@@ -43,11 +47,37 @@ def real(name: str, value: Any, error: type[Exception] = ValueError) -> float:
     raise error(f"{name} is a number, such as 1 or 2.5, not {short(value)}")
 
 
+def above_0(name: str, value: Any, error: type[Exception] = ValueError) -> float:
+    """A number above 0."""
+    number = real(name, value, error)
+    if not number > 0:
+        raise error(f"{name} is {number:g}; it is above 0")
+    return number
+
+
 def text(name: str, value: Any, error: type[Exception] = ValueError) -> str:
     """A text of one or more characters."""
     if isinstance(value, str) and value:
         return value
     raise error(f"{name} is a text of one or more characters, not {short(value)}")
+
+
+def choice(kind: str, value: Any, known: Sequence[str]) -> str:
+    """One of a few names.
+
+    Raises:
+      UnknownName: it is none of them; the nearest is suggested.
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    raise UnknownName(unknown(kind, value, known))
+
+
+def path(name: str, value: Any, error: type[Exception] = ValueError) -> Path:
+    """The name of a file."""
+    if isinstance(value, str | PathLike) and isinstance(where := fspath(value), str) and where and "\0" not in where:
+        return Path(where)
+    raise error(f"{name} is the name of a file, such as 'run.jsonl', not {short(value)}")
 
 
 def shape(name: str, value: Any, error: type[Exception] = ValueError) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 
 from . import checks
 from .control import ClientUsage
-from .errors import ClientError, SessionClosed, nearest, typed
+from .errors import ClientError, SessionClosed, typed, unknown
 from .events import ClientCancelled, ClientClosed, ClientOpened
 from .lazy import active, current_owner
 from .lazy.frontend import check_open
@@ -168,7 +168,6 @@ def client_usage(session: Session, name: str) -> ClientUsage:
     if name not in usages:
         known = sorted(usages)
         raise ClientError(
-            f"no client is called {name!r}{nearest(name, known) or '.'} Open are: {', '.join(known) or 'none'}; "
-            "make one with pw.Client(name, share=...)"
+            f"{unknown('client', name, known, 'Open are', 'None is open')}; make one with pw.Client(name, share=...)"
         )
     return usages[name]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from .checks import at_least, real
-from .errors import UnknownName, nearest
+from .errors import UnknownName, unknown
 
 SyncMode = Literal["log", "warn", "error"]
 
@@ -54,9 +54,7 @@ class Config:
         """
         known = [f.name for f in fields(self)]
         if name not in known:
-            raise UnknownName(
-                f"no setting is called {name!r}{nearest(name, known) or '.'} Settings: {', '.join(known)}"
-            )
+            raise UnknownName(unknown("setting", name, known, "Settings"))
         hint = get_type_hints(type(self))[name]
         if get_origin(hint) is Literal:
             choices = get_args(hint)

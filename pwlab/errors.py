@@ -7,6 +7,13 @@ value, a name) are that built-in too, so ordinary ``except`` clauses work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from .units import one_line
+
+#: Columns of a name in an error, and how many names one lists.
+COLUMNS, MOST = 48, 12
+
 
 class PwlabError(Exception):
     """The root of all errors that pwlab raises on purpose."""
@@ -101,19 +108,46 @@ class InternalError(PwlabError):
         super().__init__(f"{message}\nThis is a bug in pwlab, not in your program; please report it.")
 
 
-def nearest(name: str, known: list[str]) -> str:
+def unknown(
+    kind: str, name: object, known: Iterable[str], there: str = "There are", none: str = "There is none"
+) -> str:
+    """The text of an error: nothing of this kind has that name, what may be meant, and what there is.
+
+    ``no slice is called 'a'; did you mean 'b'? There are: b, c and 7 more``
+    """
+    names = list(known)
+    are = f"{there}: {several(names)}" if names else none
+    return f"no {kind} is called {quoted(name)}{nearest(str(name), names) or '.'} {are}"
+
+
+def quoted(name: object) -> str:
+    """A name in quotes as an error tells it: in one line, shortened, nothing in it that a terminal would obey."""
+    return repr(one_line(name, COLUMNS)) if isinstance(name, str) else one_line(repr(name), COLUMNS)
+
+
+def several(names: Sequence[str]) -> str:
+    """``a, b, c and 7 more``."""
+    told = ", ".join(one_line(name, COLUMNS) for name in names[:MOST])
+    return told + (f" and {len(names) - MOST:,} more" if len(names) > MOST else "")
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
     """``"; did you mean 'a'?"`` for the known name nearest to ``name``, or an empty text."""
     close = closest(name, known)
-    return "" if close is None else f"; did you mean {close!r}?"
+    return "" if close is None else f"; did you mean {quoted(close)}?"
 
 
-def closest(name: str, known: list[str]) -> str | None:
+def closest(name: str, known: Sequence[str]) -> str | None:
     """The known name nearest to ``name``, upper and lower case being the same; None where none is near."""
     import difflib
 
-    lower = {one.lower(): one for one in reversed(known)}
-    close = difflib.get_close_matches(name.lower(), lower, n=1)
+    # Comparing takes the square of the length, and a name may be as long as it likes.
+    lower = {one[:_COMPARED].lower(): one for one in reversed(known)}
+    close = difflib.get_close_matches(name[:_COMPARED].lower(), lower, n=1)
     return lower[close[0]] if close else None
+
+
+_COMPARED = 200
 
 
 def typed(name: str) -> str:

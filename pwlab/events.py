@@ -621,6 +621,16 @@ class BuffersRestored:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitBegan:
+    """A thread of the user's waits for a value from ``time`` on; :class:`Waited` with that time tells the end."""
+
+    time: float
+    reason: str
+    source: Source | None
+    buffer: BufferId | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Waited:
     """The user's thread waited for a value from ``time`` to ``time + seconds``.
 
@@ -680,6 +690,7 @@ Fact = (
     | BuffersFreed
     | BuffersOffloaded
     | BuffersRestored
+    | WaitBegan
     | Waited
     | ControllerWorked
     | Noted

@@ -22,7 +22,7 @@ from .lazy.places import user_frame
 from .lazy.repeat import Repeatable
 from .programs import dispatch_named
 from .runtime.clock import now
-from .session import Session, session
+from .session import Session, running, session
 from .slices import Tpus, VirtualSlice
 
 P = ParamSpec("P")
@@ -334,10 +334,27 @@ def fetch(tree: Any, timeout: float | None = None) -> Any:
     return jax.tree.map(_to_numpy, _results(tree, "pw.fetch", timeout))
 
 
-def wait(tree: Any, timeout: float | None = None) -> Any:
-    """Waits until every tensor in a tree is there; gives the tree back.  See :func:`fetch` for errors."""
-    _results(tree, "pw.wait", timeout)
-    return tree
+#: What :func:`wait` was given where it was given nothing; None is a tree without tensors.
+_EVERYTHING: Any = object()
+
+
+def wait(tree: Any = _EVERYTHING, timeout: float | None = None) -> Any:
+    """Waits until every tensor in a tree is there, and gives the tree back; without one, until all programs have ended.
+
+    Args:
+      timeout: seconds for all together.
+
+    Raises:
+      WaitTimeout: not all had ended in time; what runs goes on.
+      ComputationFailed: a computation of the tree failed; or one of any program, and nobody had been told.
+    """
+    if tree is not _EVERYTHING:
+        _results(tree, "pw.wait", timeout)
+        return tree
+    held = running()
+    if held is not None:
+        held.programs.wait(timeout=timeout)
+    return None
 
 
 def _results(tree: Any, reason: str, timeout: float | None) -> Any:

@@ -15,8 +15,8 @@ from .observe import Run
 from .session import Session, running, session
 
 if TYPE_CHECKING:
+    from .viz import Tab
     from .viz.dashboard import Dashboard
-    from .viz.dashboard.widget import Tab
 
 
 def dashboard(tab: Tab | None = None, *, explain: bool = False, height: int = 520) -> Dashboard:
@@ -107,7 +107,7 @@ def top_of_script(path: Path, args: Sequence[str] = ()) -> int:
     before = sys.argv[:], sys.path[:]
     sys.argv[:], sys.path[0] = [str(path), *args], str(path.parent)
     try:
-        with beside(running):
+        with beside():
             runpy.run_path(str(path), run_name="__main__")
     except SystemExit as ended:
         return _status(ended.code)

@@ -32,10 +32,11 @@ from .errors import (
     SessionClosed,
     UnknownName,
     WaitTimeout,
-    nearest,
+    quoted,
     typed,
+    unknown,
 )
-from .events import Dispatch, NodeState, ProgramEnded, Waited
+from .events import Dispatch, NodeState, ProgramEnded
 from .ir import Graph, dump, lower
 from .lazy import Frontend, LazyTensor, Scope
 from .lazy.frontend import ProgramRecord
@@ -79,7 +80,7 @@ def dispatch_named(name: str | None) -> Dispatch | None:
     known = [str(dispatch) for dispatch in Dispatch]
     if name not in known:
         text = checks.text("dispatch", name)
-        raise UnknownName(f"no dispatch is called {text!r}{nearest(text, known) or '.'} There is: {', '.join(known)}")
+        raise UnknownName(unknown("dispatch", text, known, "There is"))
     return Dispatch(name)
 
 
@@ -154,8 +155,7 @@ class Programs:
         if found is not None:
             return found
         known = self.names()
-        there = f"There are: {', '.join(known[:8])}" if known else "None has been recorded yet"
-        raise UnknownName(f"no program is called {name!r}{nearest(name, known) or '.'} {there}")
+        raise UnknownName(unknown("program", name, known, none="None has been recorded yet"))
 
     # --- recording ----------------------------------------------------------------------------
 
@@ -243,13 +243,9 @@ class Programs:
             records = [record]
             ready = lambda: record.state is not None  # noqa: E731
         after = frontend.config.progress_after if after is None else after
-        began = now()
-        try:
-            ended = self._until(ready, records, timeout, progress, began, after)
-        finally:
-            spent = now() - began
-            what = f"wait for {records[0].name}" if name is not None else "wait for all"
-            frontend.driver.facts(Waited(began, spent, what, here()))
+        what = f"wait for {records[0].name}" if name is not None else "wait for all"
+        with frontend.driver.waiting(what, here()):
+            ended = self._until(ready, records, timeout, progress, now(), after)
         if not ended:
             raise WaitTimeout(self._late(records, timeout or 0.0))
         for record in records:
@@ -269,8 +265,8 @@ class Programs:
             self.wait(record, timeout)
             self._raise(record)
             raise UnknownName(
-                f"program {record.name!r} has no value: its cell does not end with an expression. Put what you want "
-                "on its last line"
+                f"program {quoted(record.name)} has no value: its cell does not end with an expression. Put what you "
+                "want on its last line"
             )
         deadline = None if timeout is None else now() + timeout
 

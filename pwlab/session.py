@@ -11,7 +11,8 @@ import sys
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import checks
@@ -19,7 +20,7 @@ from .backends.devices import Machine, find
 from .backends.local import LocalBackend
 from .config import Config
 from .control import ClientUsage, Controller
-from .errors import PlacementError, PwlabWarning, StartError, UnknownName, nearest
+from .errors import PlacementError, PwlabWarning, StartError, UnknownName, unknown
 from .events import Dispatch, Noted, SliceMapped, SliceRefused, SliceReleased, SliceRequested
 from .ids import IdCounters, IslandId
 from .lazy import Frontend, RecordingTrace, install_hooks
@@ -203,9 +204,8 @@ class Session:
         for spec in specs:
             if island == spec.name or (not isinstance(island, (str, bool)) and island == spec.id):
                 return spec.id
-        names = [s.name for s in specs]
-        hint = nearest(str(island), names) or "."
-        raise UnknownName(f"no island is called {island!r}{hint} There are: {', '.join(names)} (0 to {len(specs) - 1})")
+        told = unknown("island", island, [s.name for s in specs])
+        raise UnknownName(f"{told} (0 to {len(specs) - 1})")
 
     def at_close(self, call: Callable[[], None]) -> None:
         """Calls ``call()`` when the session is closed, once nothing happens in it any more."""
@@ -231,6 +231,8 @@ class Session:
 
 _current: Session | None = None
 _current_lock = threading.Lock()
+#: Who is told of each session that starts; see :func:`following`.
+_followers: list[Callable[[Session], None]] = []
 
 
 def start(
@@ -259,9 +261,7 @@ def start(
     """
     global _current
     if backend not in BACKENDS:
-        raise StartError(
-            f"no backend is called {backend!r}{nearest(backend, list(BACKENDS)) or '.'} There is: {', '.join(BACKENDS)}"
-        )
+        raise StartError(unknown("backend", backend, BACKENDS, "There is"))
     config = Config()
     for name, value in settings.items():
         config.set(name, value)
@@ -274,8 +274,10 @@ def start(
                 return _current
             _current.close()
         install_hooks(_trace)
-        _current = Session(machine, config)
-        return _current
+        _current = made = Session(machine, config)
+    for call in list(_followers):
+        call(made)
+    return made
 
 
 def session() -> Session:
@@ -291,6 +293,19 @@ def session() -> Session:
 def running() -> Session | None:
     """The current session, or None; never starts one."""
     return None if _current is None or _current.closed else _current
+
+
+@contextmanager
+def following(call: Callable[[Session], None]) -> Iterator[None]:
+    """While the block runs, calls ``call(session)`` with the session that runs, and with each that is started."""
+    _followers.append(call)
+    try:
+        present = running()
+        if present is not None:
+            call(present)
+        yield
+    finally:
+        _followers.remove(call)
 
 
 def shutdown() -> None:

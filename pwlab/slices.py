@@ -15,7 +15,7 @@ from typing import Any
 import jax
 from jax.sharding import AbstractMesh, AxisType
 
-from .errors import PlacementError, UnknownName, nearest
+from .errors import PlacementError, UnknownName, unknown
 from .events import IslandSpec
 from .ids import DeviceId, IslandId, SliceId
 
@@ -168,7 +168,7 @@ class Slices:
                 return s
         known = [s.name for s in self.by_id.values()]
         raise UnknownName(
-            f"no slice is called {name!r}{nearest(name, known) or '.'} There are: {', '.join(known)}; make one with "
+            f"{unknown('slice', name, known)}; make one with "
             "pw.make_virtual_device_set().add_slice(tpu_devices=n, name=...)"
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import checks
 from .control import ClientUsage, Kind, MemoryUse, Policy, Why
-from .errors import NotDispatched, PolicyError, SessionClosed, UnknownName, nearest, typed
+from .errors import NotDispatched, PolicyError, SessionClosed, UnknownName, typed, unknown
 from .events import (
     ClientCancelled,
     Dispatch,
@@ -173,9 +173,7 @@ class Steering:
         if name in programs:
             return f"program {name}", {"program": self._programs.find(name).id}
         known = [*clients, *slices, *programs]
-        raise UnknownName(
-            f"no client, slice or program is called {name!r}{nearest(name, known) or '.'} There are: {', '.join(known)}"
-        )
+        raise UnknownName(unknown("client, slice or program", name, known))
 
     # --- looking -------------------------------------------------------------------------------------
 
@@ -219,8 +217,7 @@ class Steering:
         if called:
             return next((id for ended, id in called if not ended), called[0][1])
         names = list(dict.fromkeys([*self._programs.names(), *(called for called, _, _ in nodes)]))
-        there = f"There are: {', '.join(names[:8])}" if names else "None has been recorded yet"
-        raise UnknownName(f"no program or computation is called {name!r}{nearest(name, names) or '.'} {there}")
+        raise UnknownName(unknown("program or computation", name, names, none="None has been recorded yet"))
 
     def clients(self) -> tuple[ClientUsage, ...]:
         """Settings and accounts of all open clients."""

@@ -7,6 +7,7 @@ import os
 # Both must be there before JAX starts: emulated devices, and threads enough for their collectives.
 os.environ.setdefault("NPROC", "16")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.pop("COLUMNS", None)  # texts are as wide here as where nothing says how wide they may be
 
 import threading
 from collections.abc import Iterator

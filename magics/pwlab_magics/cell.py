@@ -19,7 +19,7 @@ from pwlab.errors import typed
 from pwlab.lazy import Scope
 from pwlab.specs import cutter, parse_spec
 
-from .output import ProgressLine
+from .output import ProgressLine, tell
 from .parsers import Parser, seconds
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class PathwaysCell:
         elif args.defer:
             n = len(record.held)
             held = f"{n} cell{'s' * (n > 1)} held back"
-            print(f"program {record.name}: {held}; `%pw run {typed(record.name)}` runs {'them' if n > 1 else 'it'}")
+            tell(f"program {record.name}: {held}; `%pw run {typed(record.name)}` runs {'them' if n > 1 else 'it'}")
         elif args.block:
             with ProgressLine(self._extension.shell) as line:
                 self._programs.wait(record, args.timeout, line.show, args.progress_after)

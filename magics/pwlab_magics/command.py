@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pwlab as pw
 from pwlab.session import running
 
+from .output import tell
 from .parsers import Parser
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def in_session(
     def checked(extension: Extension, args: argparse.Namespace) -> Any:
         session = running()
         if session is None:
-            print(NO_SESSION)
+            tell(NO_SESSION)
             return None
         return run(extension, args, session)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pwlab as pw
 from pwlab import viz
@@ -23,10 +23,9 @@ from pwlab.errors import (
     nearest,
 )
 from pwlab.session import running
-from pwlab.viz.usage import usage_tables
 
 from .command import NO_SESSION, Command, in_session
-from .output import ProgressLine, columns, in_notebook, show, show_static, show_usage, shows_live
+from .output import ProgressLine, show, shows_live, tell
 from .parsers import Parser, seconds
 from .steer import STEER
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 TELLS = (BufferReleased, ComputationFailed, InternalError, ProgramCancelledError, SessionClosed, WaitTimeout)
 
 #: Views of the dashboard, each of which can stand alone.
-VIEWS = ("graph", "timeline", "utilisation", "memory", "clients")
+VIEWS: tuple[str, ...] = get_args(viz.Tab)
 
 HELP = """\
 Starts and stops the session, shows what it does, and runs programs that were held back.
@@ -77,18 +76,19 @@ def flags_of(command: str) -> list[str]:
 
 
 def _start(extension: Extension, args: argparse.Namespace) -> None:
-    print(pw.start(args.islands, args.devices, args.backend or "local", args.hbm_bytes, **_settings(args.settings)))
+    made = pw.start(args.islands, args.devices, args.backend or "local", args.hbm_bytes, **_settings(args.settings))
+    tell(str(made))
 
 
 def _stop(extension: Extension, args: argparse.Namespace) -> None:
-    print("the session was stopped" if running() is not None else NO_SESSION)
+    tell("the session was stopped" if running() is not None else NO_SESSION)
     pw.shutdown()
 
 
 def _auto(extension: Extension, args: argparse.Namespace) -> None:
     if args.state:
         extension.auto = args.state == "on"
-    print("every cell is a pathways cell; `%pw auto off` ends it" if extension.auto else "cells run as usual")
+    tell("every cell is a pathways cell; `%pw auto off` ends it" if extension.auto else "cells run as usual")
 
 
 def _config(extension: Extension, args: argparse.Namespace) -> None:
@@ -119,92 +119,60 @@ def _settings(words: list[str]) -> dict[str, str]:
 def _reset(extension: Extension, args: argparse.Namespace) -> None:
     session = running()
     gone = session.programs.forget(args.name) if session is not None else []
-    print(f"forgotten: {', '.join(gone)}" if gone else "no programs to forget")
+    tell(f"forgotten: {', '.join(gone)}" if gone else "no programs to forget")
 
 
 # --- views ------------------------------------------------------------------------------------------
 
 
-def _status(extension: Extension, args: argparse.Namespace) -> None:
-    session = running()
-    if session is None:
-        print(NO_SESSION)
-        return
-    with session.programs.recorder.reading() as (model, stats):
-        held = [record.name for record in session.programs.held()]
-        page = viz.status(model, stats, repr(session), held)
-    show(extension.shell, page)
+@in_session
+def _status(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    show(extension.shell, pw.status())
 
 
-def _islands(extension: Extension, args: argparse.Namespace) -> None:
-    session = running()
-    if session is None:
-        print(NO_SESSION)
-        return
-    with session.programs.recorder.reading() as (model, _):
-        table = viz.islands_table(model)
-    show(extension.shell, table)
+@in_session
+def _islands(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    show(extension.shell, pw.islands())
 
 
-def _syncs(extension: Extension, args: argparse.Namespace) -> None:
-    session = running()
-    if session is None:
-        print(NO_SESSION)
-        return
-    with session.programs.recorder.reading() as (model, _):
-        table = viz.waits_table(model.waits)
-    show(extension.shell, table)
+@in_session
+def _syncs(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    show(extension.shell, pw.syncs())
 
 
-def _graph(extension: Extension, args: argparse.Namespace) -> None:
-    session = running()
-    if session is None:
-        print(NO_SESSION)
-        return
+@in_session
+def _graph(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     if not args.name and not args.all and shows_live(extension.shell, "graph"):
         return
+    if args.name and session.programs.find(args.name).held:
+        print(pw.dump(args.name))
+        return
+    name = args.name if args.name or args.all else _newest(session)
+    show(extension.shell, pw.graph(name))
+
+
+def _newest(session: pw.Session) -> str | None:
+    """The name of the newest program that computes something."""
     programs = session.programs
-    if args.name:
-        record = programs.find(args.name)
-        if record.held:
-            print(programs.text(record))
-            return
-        chosen: Any = record.id
-    else:
-        chosen = None if args.all else next((r.id for r in reversed(list(programs)) if r.nodes), None)
-    with programs.recorder.reading() as (model, _):
-        small = viz.picture(model, chosen, limit=viz.TEXT_LIMIT)
-        if in_notebook(extension.shell):
-            show_static(viz.graph_view(viz.picture(model, chosen), small))
-        else:
-            print(viz.graph_text(small, columns()))
+    computing = (record for record in reversed(list(programs)) if record.nodes)
+    return next((record.name for record in computing if programs.known(record.name) is record), None)
+
+
+@in_session
+def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
+    if args.names or args.colour or not shows_live(extension.shell, "timeline"):
+        show(extension.shell, pw.timeline(*args.names, colour=args.colour or "computation"))
 
 
 @in_session
 def _util(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    if shows_live(extension.shell, "utilisation"):
-        return
-    with session.programs.recorder.reading() as (model, stats):
-        page = usage_tables(stats.usage.view(), model, "utilisation", model.now)
-    show_usage(extension.shell, session, "utilisation", page)
+    if not shows_live(extension.shell, "utilisation"):
+        show(extension.shell, pw.utilisation())
 
 
 @in_session
 def _top(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     pw.top(args.seconds)
-
-
-@in_session
-def _timeline(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    if not args.names and args.colour is None and shows_live(extension.shell, "timeline"):
-        return
-    chosen = [record.id for name in args.names for record in session.programs.matching(name)] or None
-    with session.programs.recorder.reading() as (model, _):
-        picture = viz.timeline(model, chosen, colour=args.colour or "computation")
-    if in_notebook(extension.shell):
-        show_static(viz.timeline_view(picture))
-    else:
-        print(viz.timeline_text(picture, columns()))
 
 
 # --- programs ---------------------------------------------------------------------------------------
@@ -219,12 +187,9 @@ def _run(extension: Extension, args: argparse.Namespace) -> None:
             programs.wait(record, args.timeout, line.show, args.progress_after)
 
 
-def _wait(extension: Extension, args: argparse.Namespace) -> None:
+@in_session
+def _wait(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     __tracebackhide__ = True
-    session = running()
-    if session is None:
-        print(NO_SESSION)
-        return
     with ProgressLine(extension.shell) as line:
         session.programs.wait(args.name, args.timeout, line.show, args.progress_after)
 

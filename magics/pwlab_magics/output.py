@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pwlab.config import noninteractive
 from pwlab.live import show_view
 from pwlab.programs import Progress
-from pwlab.viz import StaticView, render, render_html, usage_view
+from pwlab.viz import StaticView, Tab, render, render_html
+from pwlab.viz.terminal import columns
+from pwlab.viz.view import TABLE_COLUMNS
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from rich.console import RenderableType
 
-    from pwlab import Session
     from pwlab.runtime import Failure
-    from pwlab.viz.dashboard.widget import Tab
-    from pwlab.viz.usage import Subject
-
-_COLUMNS = 110
 
 
 def in_notebook(shell: InteractiveShell) -> bool:
     """Whether outputs go to a notebook, and not to a terminal."""
     return getattr(shell, "kernel", None) is not None
-
-
-def columns() -> int:
-    """How wide a text may be: as the terminal is, or else a usual width."""
-    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _COLUMNS
 
 
 def shows_live(shell: InteractiveShell, tab: Tab) -> bool:
@@ -42,32 +34,26 @@ def shows_live(shell: InteractiveShell, tab: Tab) -> bool:
     return True
 
 
-def show(shell: InteractiveShell, renderable: RenderableType) -> None:
-    """Shows something of rich's."""
-    if in_notebook(shell):
-        show_both(render(renderable, _COLUMNS), render_html(renderable, _COLUMNS))
-    else:
+def show(shell: InteractiveShell, shown: RenderableType | StaticView) -> None:
+    """Shows a view, or something of rich's."""
+    if not in_notebook(shell):
         from rich.console import Console
 
-        width = None if sys.stdout.isatty() else _COLUMNS
-        Console(file=sys.stdout, width=width, highlight=False).print(renderable)
+        Console(file=sys.stdout, width=columns(TABLE_COLUMNS), highlight=False).print(shown)
+    elif isinstance(shown, StaticView):
+        _display(shown.text, shown.html)
+    else:
+        _display(render(shown, TABLE_COLUMNS), render_html(shown, TABLE_COLUMNS))
 
 
-def show_usage(shell: InteractiveShell, session: Session, subject: Subject, table: RenderableType) -> None:
-    """Shows a table of what was used; in a notebook with its picture."""
-    if not in_notebook(shell):
-        return show(shell, table)
-    with session.programs.recorder.reading() as (model, stats):
-        view = usage_view(stats, model, subject)
-    show_both(render(table, _COLUMNS), view.html + render_html(table, _COLUMNS))
+def tell(text: str) -> None:
+    """Prints a sentence; a terminal, which would break its last word, gets it in lines."""
+    if sys.stdout.isatty():
+        text = textwrap.fill(text, columns(), break_long_words=False, break_on_hyphens=False)
+    print(text)
 
 
-def show_static(view: StaticView) -> None:
-    """Shows a finished picture in a notebook."""
-    show_both(view.text, view.html)
-
-
-def show_both(text: str, html: str) -> None:
+def _display(text: str, html: str) -> None:
     """Shows HTML, and text where HTML is not shown."""
     from IPython.display import display
 

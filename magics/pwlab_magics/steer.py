@@ -14,7 +14,7 @@ from pwlab import viz
 from pwlab.errors import typed
 
 from .command import Command, in_session
-from .output import show, show_usage, shows_live
+from .output import show, shows_live, tell
 from .parsers import Parser
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @in_session
 def _clients(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     if not shows_live(extension.shell, "clients"):
-        show_usage(extension.shell, session, "clients", viz.clients_table(session.clients(), session.policy))
+        show(extension.shell, pw.clients())
 
 
 @in_session
@@ -35,15 +35,13 @@ def _policy(extension: Extension, args: argparse.Namespace, session: pw.Session)
     if args.name is not None:
         session.policy = args.name
     others = [name for name in session.steering.policies if name != session.policy]
-    print(f"policy {session.policy}; there are also {', '.join(others)}")
+    tell(f"policy {session.policy}; there are also {', '.join(others)}")
 
 
 @in_session
 def _memory(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
-    if shows_live(extension.shell, "memory"):
-        return
-    names = {island.id: island.name for island in session.machine.islands}
-    show_usage(extension.shell, session, "memory", viz.memory_tables(session.steering.memory(), names))
+    if not shows_live(extension.shell, "memory"):
+        show(extension.shell, pw.memory())
 
 
 # --- by hand -----------------------------------------------------------------------------------------
@@ -52,32 +50,32 @@ def _memory(extension: Extension, args: argparse.Namespace, session: pw.Session)
 @in_session
 def _pause(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     pw.pause()
-    print("all launches are paused; `%pw step` makes the next, `%pw resume` goes on")
+    tell("all launches are paused; `%pw step` makes the next, `%pw resume` goes on")
 
 
 @in_session
 def _step(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     launched = pw.step(args.n)
     for name in launched:
-        print(f"launched: {name}")
+        tell(f"launched: {name}")
     if len(launched) < args.n:
         few = args.n - len(launched)
-        print(f"{few} more launch{'es' if few > 1 else ''} will follow as soon as something can go")
+        tell(f"{few} more launch{'es' if few > 1 else ''} will follow as soon as something can go")
 
 
 @in_session
 def _resume(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     what = pw.resume(args.name)
     if args.name is None:
-        print("launches go on")
+        tell("launches go on")
     else:
-        print(f"{what} goes on" + ("; but all launches are paused" if session.steering.paused else ""))
+        tell(f"{what} goes on" + ("; but all launches are paused" if session.steering.paused else ""))
 
 
 @in_session
 def _suspend(extension: Extension, args: argparse.Namespace, session: pw.Session) -> None:
     what = pw.suspend(args.name)
-    print(
+    tell(
         f"{what} is suspended: its buffers go to host memory, and it launches nothing until "
         f"`%pw resume {typed(args.name)}`"
     )
@@ -88,9 +86,9 @@ def _cancel(extension: Extension, args: argparse.Namespace, session: pw.Session)
     given_up = pw.cancel(args.name, args.client)
     who = f"client {args.client}" if args.client is not None else f"program {args.name}"
     if given_up:
-        print(f"{who}: {given_up:,} computation{'s' * (given_up > 1)} cancelled; what was launched ends")
+        tell(f"{who}: {given_up:,} computation{'s' * (given_up > 1)} cancelled; what was launched ends")
     else:
-        print(f"{who}: nothing to cancel, all of it was launched or has ended")
+        tell(f"{who}: nothing to cancel, all of it was launched or has ended")
 
 
 @in_session
@@ -105,9 +103,9 @@ def _migrate(extension: Extension, args: argparse.Namespace, session: pw.Session
     pw.migrate(args.slice, int(args.island) if (args.island or "").isdecimal() else args.island)
     where = session.slices.find(args.slice)
     if where.devices == before:
-        print(f"slice {where.name} moves as soon as what was launched on it has ended; `%pw slices` shows where it is")
+        tell(f"slice {where.name} moves as soon as what was launched on it has ended; `%pw slices` shows where it is")
     else:
-        print(f"slice {where.name} has {len(where)} devices of {where.island_name} now")
+        tell(f"slice {where.name} has {len(where)} devices of {where.island_name} now")
 
 
 # --- arguments -------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..errors import ClientError, UnknownName, nearest
+from ..errors import ClientError, UnknownName, unknown
 from ..events import ClientOpened
 from .accounts import UNLIMITED, Account
 
@@ -139,12 +139,7 @@ class Clients:
         """
         client = self.table.get(name)
         if client is None:
-            known = list(self.table)
-            hint = nearest(name, known) or "."
-            raise UnknownName(
-                f"no client is called {name!r}: it was never opened, or is closed{hint} "
-                f"Clients: {', '.join(known) or 'none'}"
-            )
+            raise UnknownName(unknown("client", name, self.table, "Open are", "None is open"))
         return client
 
     def close(self, name: str) -> Client:

@@ -18,6 +18,7 @@ buffer when nobody can read it again.  The tables hold what goes on now.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InternalError, UnknownName
@@ -45,6 +46,7 @@ from ..events import (
     Resumed,
     ResumedEntity,
     SettingsChanged,
+    SettingsKnown,
     SliceMoved,
     SliceReleased,
     SliceRequested,
@@ -98,6 +100,8 @@ class Controller:
         self._memory = Memory(self._store, nodes, self._clients.table)
         self._scheduler = Scheduler(self._registry, self._memory)
         self._scheduler.limit(max_in_flight)
+        #: What observers know of the settings.
+        self._settings: SettingsKnown | None = None
         self._programs = Programs(nodes, self._store, self._memory, self._scheduler)
         self._suspension = Suspension(self._store, self._memory, self._scheduler)
         self._migration = Migration(self._resources, self._programs, self._scheduler, self._store, self._memory)
@@ -162,6 +166,7 @@ class Controller:
         if self._registry.notes:
             answer.facts += [Noted(time, text) for text in self._registry.notes]
             self._registry.notes.clear()
+            self._tell_settings(answer)
         store.flush(answer)
         return answer.instructions, answer.facts
 
@@ -264,6 +269,7 @@ class Controller:
         self._store.join(event.island.id)
         self._memory.join(event.island)
         answer.facts.append(IslandKnown(event.time, event.island))
+        self._tell_settings(answer)
 
     def _request(self, event: SliceRequested, answer: Answer) -> None:
         answer.facts.append(self._resources.request(event))
@@ -290,6 +296,15 @@ class Controller:
         if event.policy is not None:
             self._registry.use(event.policy)
         self._dispatch = event.dispatch or self._dispatch
+        self._tell_settings(answer)
+
+    def _tell_settings(self, answer: Answer) -> None:
+        """Tells the settings if they are not known, or no longer right."""
+        known = self._settings
+        settings = SettingsKnown(answer.time, self._registry.name, self._dispatch, self._scheduler.max_in_flight)
+        if known is None or replace(settings, time=known.time) != known:
+            self._settings = settings
+            answer.facts.append(settings)
 
     def _open_client(self, event: ClientOpened, answer: Answer) -> None:
         client = self._clients.open(event)

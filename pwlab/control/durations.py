@@ -13,9 +13,11 @@ UNMEASURED = 1e-3
 _RUNS = 16
 #: A run counts as at most so many times the average.
 _LATE = 2.0
-#: Averages of one computation closer than this factor, or these seconds, are one: what differs is who ran beside whom,
+#: Seconds for which a thread may wait for its turn; times that differ by less are one.
+TURN = 1e-3
+#: Averages of one computation closer than this factor, or than a turn, are one: what differs is who ran beside whom,
 #: and when a thread had its turn.
-_SAME, _NOISE = 2.0, 1e-3
+_SAME = 2.0
 _KEEP = 4096
 
 
@@ -77,6 +79,6 @@ def counted(common: Duration, own: Duration) -> float:
     one really takes longer, as where its data say how long it loops, shows in its ``own`` average, which counts then.
     """
     everybody, mine = common.seconds or 0.0, own.seconds or 0.0
-    if everybody / _SAME <= mine <= everybody * _SAME or abs(mine - everybody) < _NOISE:
+    if everybody / _SAME <= mine <= everybody * _SAME or abs(mine - everybody) < TURN:
         return everybody
     return mine

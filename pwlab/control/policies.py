@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
-from ..errors import UnknownName, nearest
+from ..errors import UnknownName, unknown
 from .lanes import ClientLane, Lane
 
 #: A policy of the user's: one :class:`Lane` a client that could launch now, there is one at least, to one of them.
@@ -89,7 +89,5 @@ def policy_named(name: str, policies: Mapping[str, P]) -> P:
     """
     policy = policies.get(name)
     if policy is None:
-        known = list(policies)
-        hint = nearest(name, known) or "."
-        raise UnknownName(f"no scheduling policy is called {name!r}{hint} Policies: {', '.join(known)}")
+        raise UnknownName(unknown("scheduling policy", name, policies, "Policies"))
     return policy

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ..errors import InternalError, PlacementError, UnknownName, nearest
+from ..errors import InternalError, PlacementError, UnknownName, nearest, quoted, several
 from ..events import IslandSpec, SliceMapped, SliceMoved, SliceRefused, SliceRequested
 from ..ids import DeviceId, IslandId, SliceId
 from .records import Placement
@@ -213,9 +213,8 @@ class Resources:
             if event.chip in chips and event.island is not None:
                 named = self.islands[event.island]
                 return f"{who} of chip {event.chip!r} on {named.name}, which has {named.chip!r}: name another island"
-            return (
-                f"{who} of chip {event.chip!r}{nearest(event.chip, chips) or '.'} The islands have: {', '.join(chips)}"
-            )
+            of = f"{who} of chip {quoted(event.chip)}{nearest(event.chip, chips) or '.'}"
+            return f"{of} The islands have: {several(chips)}"
         if event.shape is not None:
             return self._shape_refusal(event, event.shape)
         allowed = self._allowed(event) if event.chip is not None and event.island is None else self.islands.values()

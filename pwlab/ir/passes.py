@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ..errors import UnknownName, nearest
+from ..errors import UnknownName, unknown
 from ..ids import DeviceId, SliceId
 from .graph import Graph, Node, OpKind, Program
 
@@ -380,9 +380,7 @@ def lower(
     """
     limits = limits or Limits()
     if after not in PASSES:
-        raise UnknownName(
-            f"no pass is called {after!r}{nearest(after, list(PASSES)) or '.'} The passes are {', '.join(PASSES)}."
-        )
+        raise UnknownName(unknown("pass", after, PASSES, "The passes are"))
     stages: dict[str, Callable[[Program], Program]] = {
         "place": place,
         "group": lambda p: group(p, limits),

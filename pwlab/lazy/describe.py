@@ -11,8 +11,12 @@ import numpy as np
 
 from ..ids import Source
 
-#: Elements of a value that a preview shows at most.
-_PREVIEW = 16
+#: Up to so many elements are all shown; of more the first and last of each axis.
+_WHOLE = 16
+#: Devices whose memory is the host's: nothing is copied.  From others so many bytes may be, to be shown.
+_AT_HAND, _CHEAP = ("cpu",), 1 << 16
+#: A value of more shards is not looked at; of one with many axes so many lines are shown.
+_MOST_SHARDS, _MOST_LINES = 64, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,11 @@ class TensorInfo:
       spread: whether it is sharded over the devices of its slice.
       spec: its PartitionSpec as text, such as ``P('d')``.
       nbytes: bytes of the whole value, counted once.
-      preview: its values as text, only where it is ready and small.
+      preview: its values as text, or a corner of them, only where it is ready and looking costs next to nothing.
       error: why it will never be there, one line.
       grid: into how many parts each dimension is cut, ``(4, 1)``.
       holders: for each part, in row-major order, the devices that hold it.
+      failed: the computation that failed first, and so this; ``failed_at`` is where that was recorded.
     """
 
     dtype: str
@@ -44,15 +49,56 @@ class TensorInfo:
     error: str = ""
     grid: tuple[int, ...] = ()
     holders: tuple[tuple[int, ...], ...] = ()
+    failed: str = ""
+    failed_at: Source | None = None
 
 
 def preview_of(array: Any) -> str | None:
-    """The values of a small array that is ready, as text; None for any other."""
-    if not isinstance(array, jax.Array) or array.size > _PREVIEW or array.is_deleted():
+    """The values of an array that is ready, as NumPy would print them: all of a small one, else its corners.
+
+    None where they would have to be fetched, and for what NumPy cannot hold.  Of a sharded array only the shards with
+    its corners are looked at.
+    """
+    if not isinstance(array, jax.Array) or jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
         return None
-    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+    edge = 3 if array.ndim <= 2 else 1
+    try:
+        corner = _corner(array, edge)
+    except RuntimeError:  # deleted at this moment, by its owner's thread
         return None
-    return np.array2string(np.asarray(array), precision=4, separator=", ")
+    if corner is None:
+        return None
+    threshold = _WHOLE if array.size <= _WHOLE else 0
+    text = np.array2string(corner, precision=4, separator=", ", threshold=threshold, edgeitems=edge)
+    lines = text.splitlines()
+    return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], "…"])
+
+
+def _corner(array: jax.Array, edge: int) -> np.ndarray[Any, Any] | None:
+    """The array without the middle of its long axes, of which one element stands in; None where it is not at hand."""
+    if array.is_deleted() or not array.is_fully_addressable or len(array.sharding.device_set) > _MOST_SHARDS:
+        return None
+    small = array.size <= _WHOLE
+    kept = [np.arange(n) if small or n <= 2 * edge else np.r_[:edge, edge, n - edge : n] for n in array.shape]
+    corner = np.zeros([len(places) for places in kept], array.dtype)
+    cost = 0
+    for shard in array.addressable_shards:
+        spans = [part.indices(n)[:2] for part, n in zip(shard.index, array.shape, strict=True)]
+        inside = [(places >= low) & (places < high) for places, (low, high) in zip(kept, spans, strict=True)]
+        at = [np.flatnonzero(mask) for mask in inside]
+        if shard.replica_id or not all(map(len, at)):
+            continue
+        cost += 0 if shard.device.platform in _AT_HAND else shard.data.nbytes
+        if cost > _CHEAP:
+            return None
+        own = [places[k] - low for places, k, (low, _) in zip(kept, at, spans, strict=True)]
+        corner[np.ix_(*at)] = np.asarray(shard.data)[np.ix_(*own)]
+    return corner
+
+
+def spec_text(spec: Any) -> str:
+    """A PartitionSpec as it is typed: ``P('d')``, ``P(None, 'y')``."""
+    return f"P({', '.join(map(repr, spec))})"
 
 
 def parts_of(sharding: Any, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from ..events import Waited
 from ..ir import OpKind
-from ..runtime.clock import now
 from . import _jax
 from .keys import ById
 from .ops import Op
@@ -59,14 +57,13 @@ class HostFunction:
     def _learn(self, frontend: Frontend, recorder: Recorder, leaves: list[Any], tree: Any, signature: Hashable) -> Any:
         """The first call: runs in place, and its result is what such calls return."""
         values = [_to_host(v.result() if isinstance(v, LazyTensor) else v) for v in leaves]
-        began = now()  # what waited for its inputs has told so itself
         args, kwargs = jax.tree.unflatten(tree, values)
-        with _jax.set_current_trace(_jax.eval_trace):
+        wait = frontend.driver.waiting(f"first call of host function {self.name}", here())
+        with wait, _jax.set_current_trace(_jax.eval_trace):
             result = self._fn(*args, **kwargs)
         flat, out_tree = jax.tree.flatten(result)
         arrays = list(map(_canonical, flat))
         _, types = self._known[signature] = (out_tree, tuple(map(_type_of, arrays)))
-        frontend.driver.facts(Waited(began, now() - began, f"first call of host function {self.name}", here()))
         # Its node is there as that of any other call, and gives what is known.
         op = self._op(frontend, types, "known", lambda: _given)
         return jax.tree.unflatten(out_tree, recorder.record_known(op, arrays))

@@ -23,11 +23,9 @@ from ..errors import (
     SyncForbidden,
     WaitTimeout,
 )
-from ..events import Waited
 from ..runtime import Buffer, Driver, Failure
-from ..runtime.clock import now
 from . import _jax, patience
-from .describe import TensorInfo, parts_of, preview_of
+from .describe import TensorInfo, parts_of, preview_of, spec_text
 from .places import here
 from .tensor import LazyTensor, Ref, gone_text
 from .trace import active
@@ -78,8 +76,7 @@ class Values:
                 )
             if self._config.sync == "warn":
                 warnings.warn(f"{reason} at {source} waits for the devices", stacklevel=2)
-        began = now()
-        try:
+        with self._driver.waiting(reason, source, buffer.id):
             settled = patience.wait_for(
                 self._driver,
                 lambda: buffer.settled or self._driver.crash is not None,
@@ -88,8 +85,6 @@ class Values:
                 self._config.progress_after,
                 timeout,
             )
-        finally:
-            self._driver.facts(Waited(began, now() - began, reason, source, buffer.id))
         if not settled:
             raise WaitTimeout(
                 f"{self._name(tensor)} is not there after {timeout:g} s: it is {tensor.state}; the program goes on, "
@@ -153,20 +148,18 @@ class Values:
         if not buffer.settled:
             loop = asyncio.get_running_loop()
             ready = asyncio.Event()
-            began = now()
-            source = here()
 
             def tell() -> None:
                 loop.call_soon_threadsafe(ready.set)
 
             buffer.listeners = [*(buffer.listeners or []), tell]
-            while not buffer.settled:
-                try:
-                    await asyncio.wait_for(ready.wait(), 0.1)
-                except TimeoutError:
-                    if self._driver.crash is not None or self._driver.closed:
-                        break
-            self._driver.facts(Waited(began, now() - began, "await x", source, buffer.id))
+            with self._driver.waiting("await x", here(), buffer.id):
+                while not buffer.settled:
+                    try:
+                        await asyncio.wait_for(ready.wait(), 0.1)
+                    except TimeoutError:
+                        if self._driver.crash is not None or self._driver.closed:
+                            break
         return self._taken(buffer)
 
     # --- looking ----------------------------------------------------------------------------------
@@ -197,6 +190,7 @@ class Values:
         sharding = buffer.sharding if buffer is not None else None
         named = isinstance(sharding, jax.sharding.NamedSharding)
         grid, holders = parts_of(sharding, shape)
+        failure = buffer.failure if buffer is not None else None
         return TensorInfo(
             dtype=_jax.short_dtype(aval),
             shape=shape,
@@ -204,10 +198,12 @@ class Values:
             state=state,
             source=ref.places.source(ref.at),
             spread=bool(buffer is not None and buffer.spread),
-            spec=f"P{tuple(sharding.spec)}" if named else "",
+            spec=spec_text(sharding.spec) if named else "",
             nbytes=_jax.dim_bytes(aval),
             preview=preview_of(buffer.array) if buffer is not None and state == "ready" else None,
-            error=buffer.failure.error if buffer is not None and buffer.failure is not None else "",
+            error="" if failure is None else failure.error,
+            failed="" if failure is None or failure.cancelled else failure.node,
+            failed_at=None if failure is None else failure.source,
             grid=grid,
             holders=holders,
         )

@@ -13,12 +13,13 @@ The newest half of ``keep`` is never thinned.
 
 from __future__ import annotations
 
-import bisect
 import threading
 from array import array
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import chain, compress
+from operator import itemgetter
 from typing import NamedTuple, cast
 
 from ..events import (
@@ -31,6 +32,7 @@ from ..events import (
     NodeEnded,
     NodeMoved,
     NodeState,
+    WaitBegan,
     Waited,
 )
 from ..ids import NodeId
@@ -39,7 +41,12 @@ from .columns import Column, column
 STEPS, NODES, OUTLINE = range(3)
 
 #: Kinds of which all facts stand in one layer; others are outline, and of two :func:`_apart` decides.
-_LAYER = dict.fromkeys((NodeAdded, BuffersFreed, BuffersOffloaded, BuffersRestored, Waited, ControllerWorked), NODES)
+_LAYER: dict[type, int] = {
+    WaitBegan: STEPS,
+    **dict.fromkeys((NodeAdded, BuffersFreed, BuffersOffloaded, BuffersRestored, Waited, ControllerWorked), NODES),
+}
+
+_number = itemgetter(0)
 
 #: Positions in a block, and the facts that stand there.
 _Group = tuple[list[int], list[Fact]]
@@ -55,8 +62,7 @@ class _Part(NamedTuple):
 
     def facts(self) -> Iterator[tuple[int, Fact]]:
         """Each with its number; kind by kind."""
-        for at, facts in self.tables:
-            yield from zip(map(self.first.__add__, at), facts, strict=True)
+        return chain.from_iterable(zip(map(self.first.__add__, at), facts, strict=True) for at, facts in self.tables)
 
 
 class Archive:
@@ -74,6 +80,8 @@ class Archive:
         self._least = least
         #: Number of the newest fact that was added, here or thinned away.
         self.last = 0
+        #: Number of the newest fact that may have been thinned away; what came after it is all here.
+        self.thinned = 0
         self._held = 0
         self._layers: tuple[deque[_Part], ...] = (deque(), deque(), deque())
         #: Nodes that failed, of which the description is in the layer of nodes still.
@@ -115,13 +123,15 @@ class Archive:
         """
         with self._lock:
             parts = [part for layer in self._layers for part in layer if part.first < high and part.last >= low]
-        found: list[tuple[int, Fact]] = []
         parts.sort(key=lambda part: part.first)
+        found: list[tuple[int, Fact]] = []
         for i, part in enumerate(parts):
             if most is not None and len(found) >= most and part.first > parts[i - 1].first:
-                return sorted(found, key=_number), part.first
-            found += [pair for pair in part.facts() if low <= pair[0] < high]
-        return sorted(found, key=_number), high
+                high = part.first
+                break
+            found += part.facts()
+        found.sort(key=_number)
+        return found[bisect_left(found, low, key=_number) : bisect_left(found, high, key=_number)], high
 
     # --- inside -----------------------------------------------------------------------------
 
@@ -134,6 +144,7 @@ class Archive:
         for layer in self._layers:
             if layer and layer[0].last <= half:
                 part = layer.popleft()
+                self.thinned = max(self.thinned, part.last)
                 self._held -= self._weight(part)
                 if layer is self._layers[NODES] and self._failed:
                     self._save_failed(part)
@@ -151,7 +162,7 @@ class Archive:
                 nodes.append(fact)
         if nodes:
             saved = _part(part.first, part.last, {NodeAdded: (at, nodes)})
-            bisect.insort(self._layers[OUTLINE], saved, key=lambda part: part.first)
+            insort(self._layers[OUTLINE], saved, key=lambda part: part.first)
             self._held += self._weight(saved)
 
 
@@ -176,7 +187,3 @@ def _apart(kind: type, group: _Group) -> Iterator[tuple[int, _Group]]:
 def _part(first: int, last: int, groups: dict[type, _Group]) -> _Part:
     tables = [(array("H", at), column(kind, facts)) for kind, (at, facts) in groups.items()]
     return _Part(first, last, tables)
-
-
-def _number(pair: tuple[int, Fact]) -> int:
-    return pair[0]

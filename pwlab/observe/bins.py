@@ -54,7 +54,7 @@ class Amounts:
     def add(self, key: Hashable, start: float, end: float, weight: float = 1.0) -> None:
         """Adds the length of ``[start, end]``, so many times, to the bins that it crosses."""
         last = self.clock.place(end)  # the bins may widen
-        first = self.clock.place(start)
+        first = start / self.clock.width
         row = self.of.get(key)
         if row is None:
             row = self.of[key] = array("d", bytes(8 * COUNT))
@@ -85,10 +85,13 @@ class Level:
         self.clock = clock
         self.now = 0
         self._peak = 0
-        #: The last moment, and where it stands.
+        #: The last moment.
         self._moment = float("-inf")
-        self._at = 0.0
-        #: Of each bin in which it changed: the most after a change, and what it was at its end; NaN in others.
+        #: Its bin, and from when to when that is; -1 before the first moment.
+        self._bin, self._begins, self._ends = -1, 0.0, 0.0
+        #: The most in it after a moment that is over.
+        self._top = float("-inf")
+        #: Of each earlier bin in which it changed: the most after a change, and what it was at its end; NaN in others.
         self._most = array("d", [_NAN]) * COUNT
         self._last = array("d", [_NAN]) * COUNT
         clock.follow(self._melt)
@@ -96,37 +99,39 @@ class Level:
     def change(self, moment: float, at: float, by: int) -> None:
         """It changes at a moment, which never goes back and stands at time ``at`` of the bins."""
         if moment > self._moment:
-            self._settle()
-            self._moment, self._at = moment, at
+            self._moment = moment
+            if self.now > self._top:
+                self._top = self.now
+            if not self._begins <= at < self._ends:
+                self._enter(at)
         self.now += by
 
     @property
     def peak(self) -> int:
         """The most there ever was."""
-        return max(self._peak, self.now)
+        return int(max(self._peak, self._top, self.now))
 
     def series(self, used: int) -> tuple[int, ...]:
         """The most in each of the first ``used`` bins."""
-        bin = self._bin()
         out: list[int] = []
         held = 0.0
         for i, (most, last) in enumerate(zip(self._most[:used], self._last[:used], strict=True)):
-            most, last = (_most(most, self.now), self.now) if i == bin else (most, last)
+            most, last = (_most(most, max(self._top, self.now)), self.now) if i == self._bin else (most, last)
             out.append(int(_most(most, held)))
             held = held if math.isnan(last) else last
         return tuple(out)
 
-    def _bin(self) -> int:
-        """The bin of the last moment, which may not be over; -1 before the first."""
-        return -1 if self._moment == float("-inf") else int(self.clock.place(self._at))
+    def _enter(self, at: float) -> None:
+        """The last moment was the last of its bin."""
+        if self._bin >= 0:
+            self._peak = max(self._peak, self._top)
+            self._most[self._bin] = _most(self._most[self._bin], self._top)
+            self._last[self._bin] = self.now
+        self._top = float("-inf")
+        self._stand(int(self.clock.place(at)))
 
-    def _settle(self) -> None:
-        """The moment is over."""
-        bin = self._bin()
-        if bin >= 0:
-            self._peak = max(self._peak, self.now)
-            self._most[bin] = _most(self._most[bin], self.now)
-            self._last[bin] = self.now
+    def _stand(self, bin: int) -> None:
+        self._bin, self._begins, self._ends = bin, bin * self.clock.width, (bin + 1) * self.clock.width
 
     def _melt(self) -> None:
         for bin in range(COUNT // 2):
@@ -135,6 +140,7 @@ class Level:
             self._last[bin] = a if math.isnan(b) else b
         for row in (self._most, self._last):
             row[COUNT // 2 :] = array("d", [_NAN]) * (COUNT // 2)
+        self._stand(self._bin // 2)
 
 
 def _most(a: float, b: float) -> float:

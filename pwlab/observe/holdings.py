@@ -57,6 +57,8 @@ class Holdings:
         #: Where a moment stands in the time of the bins.
         self._place = place
         self.rooms: dict[DeviceId, Room] = {}
+        #: Those of the gangs that were asked for.
+        self._gangs: dict[tuple[DeviceId, ...], tuple[Room, ...]] = {}
         self._chips: dict[int, Room] = {}
         self.held: dict[BufferId, Holding] = {}
         #: Results that lie in host memory, for what they belong to is suspended.
@@ -79,6 +81,7 @@ class Holdings:
             room.capacity = min(limits, default=None)
             room.devices.append(device)
             self.rooms[device] = room
+        self._gangs.clear()
 
     def launched(self, life: Life, time: float) -> None:
         """The results of a node take their memory; those of a host node take none on devices."""
@@ -90,16 +93,15 @@ class Holdings:
             if output.buffer not in self.held:
                 holding = self.held[output.buffer] = Holding(life, share, rooms)
                 self._count(holding, time, 1)
-        self._scratch(life, rooms, time, 1)
+        self._scratch(life, time, 1)
 
     def ended(self, life: Life, time: float) -> None:
         """A launch gives its scratch back."""
-        self._scratch(life, self._rooms(life.devices), time, -1)
+        self._scratch(life, time, -1)
 
-    def _scratch(self, life: Life, rooms: tuple[Room, ...], time: float, sign: int) -> None:
+    def _scratch(self, life: Life, time: float, sign: int) -> None:
         if life.scratch:
-            for room in rooms:
-                room.level.change(time, self._place(time), sign * life.scratch)
+            self._change(self._rooms(life.devices), time, sign * life.scratch)
 
     def offloaded(self, buffers: Iterable[BufferId], time: float) -> None:
         """Results leave the devices for host memory."""
@@ -136,11 +138,19 @@ class Holdings:
                     self._count(holding, fact.time, sign)
 
     def _rooms(self, devices: tuple[DeviceId, ...]) -> tuple[Room, ...]:
-        return tuple(room for device in devices if (room := self.rooms.get(device)) is not None)
+        rooms = self._gangs.get(devices)
+        if rooms is None:
+            rooms = tuple(room for device in devices if (room := self.rooms.get(device)) is not None)
+            self._gangs[devices] = rooms
+        return rooms
 
     def _count(self, holding: Holding, time: float, sign: int) -> None:
-        at = self._place(time)
-        for room in holding.rooms:
-            room.level.change(time, at, sign * holding.share)
+        by = sign * holding.share
+        self._change(holding.rooms, time, by)
         client = holding.life.client
-        self.clients[client] = self.clients.get(client, 0) + sign * holding.bytes
+        self.clients[client] = self.clients.get(client, 0) + by * len(holding.rooms)
+
+    def _change(self, rooms: tuple[Room, ...], time: float, by: int) -> None:
+        at = self._place(time)
+        for room in rooms:
+            room.level.change(time, at, by)

@@ -36,22 +36,23 @@ class IntervalSet:
 
     def add(self, start: float, end: float) -> float:
         """Adds ``[start, end]`` and returns how many seconds of it were new."""
-        start = max(start, self._settled_until)
+        if start < self._settled_until:
+            start = self._settled_until
         if not end > start:
             return 0.0
         starts, ends = self._starts, self._ends
-        # Spans low..high-1 touch the new one and melt into it.
-        low = bisect_left(ends, start) if ends and start <= ends[-1] else len(ends)
-        high = bisect_right(starts, end, low)
-        held = 0.0
-        if low < high:
-            held = sum(ends[i] - starts[i] for i in range(low, high))
-            start = min(start, starts[low])
-            end = max(end, ends[high - 1])
-        starts[low:high] = array("d", (start,))
-        ends[low:high] = array("d", (end,))
-        # Rounding may make this a hair less than nothing.
-        new = max(0.0, (end - start) - held)
+        if not ends or start > ends[-1]:
+            new = end - start
+            starts.append(start)
+            ends.append(end)
+        elif start >= starts[-1]:
+            held = ends[-1] - starts[-1]
+            ends[-1] = max(ends[-1], end)
+            new = (ends[-1] - starts[-1]) - held
+        else:
+            new = self._melt(start, end)
+        if new < 0.0:  # by a hair, from rounding
+            new = 0.0
         self.total += new
         if len(starts) > self._keep:
             self._settle()
@@ -85,6 +86,21 @@ class IntervalSet:
 
     def __repr__(self) -> str:
         return f"IntervalSet({len(self)} spans, {self.total:.6g} s)"
+
+    def _melt(self, start: float, end: float) -> float:
+        """Makes one of a span and those that it touches, if it does; the seconds that are new."""
+        starts, ends = self._starts, self._ends
+        # They are low..high-1.
+        low = bisect_left(ends, start)
+        high = bisect_right(starts, end, low)
+        held = 0.0
+        if low < high:
+            held = sum(ends[i] - starts[i] for i in range(low, high))
+            start = min(start, starts[low])
+            end = max(end, ends[high - 1])
+        starts[low:high] = array("d", (start,))
+        ends[low:high] = array("d", (end,))
+        return (end - start) - held
 
     def _settle(self) -> None:
         half = len(self._starts) // 2

@@ -9,69 +9,70 @@
 
 The first line says what the file is and which schema its facts have; a newer schema is refused, since guessing would
 show wrong numbers.  The last line says how many facts there are, so a file that was cut off is known, and how many
-older ones the ring had already dropped.  A line that is no fact costs that fact alone: :func:`read_run` reads on, and
-raises :class:`~pwlab.errors.DamagedRunFile` at the end with everything that was readable in its ``run``.
+older ones the ring had already dropped.  A line that is no fact, or one that cannot be true, costs that fact alone:
+:func:`read_run` reads on, and raises :class:`~pwlab.errors.DamagedRunFile` at the end with everything that was readable
+in its ``run``.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from ..errors import DamagedRunFile, RunFileError
 from ..events import Fact
 from .codec import SCHEMA, CodecError, decode, encode
+from .files import reading, write_whole
 from .run import Run
+from .sound import Soundness
 
 #: What the first line says the file is.
 FORMAT = "pwlab run"
 
-#: Of the versions and the machine; see :func:`write_run`.
-About = Mapping[str, object]
 
-
-def lines_of(facts: Iterable[Fact], about: About, missing: int = 0) -> Iterator[str]:
+def lines_of(run: Run) -> Iterator[str]:
     """The lines of a run file, without line ends; each is pure ASCII."""
+    about = {key: value for key, value in run.about.items() if key != "schema"}
     yield _dumps({"format": FORMAT, "schema": SCHEMA, **about})
-    count = 0
-    for fact in facts:
-        count += 1
+    for fact in run.facts:
         yield _dumps(encode(fact))
-    yield _dumps({"end": {"facts": count, "missing": missing}})
+    end: dict[str, object] = {"facts": len(run), "missing": run.missing}
+    if run.gap is not None:
+        end["gap"] = run.gap
+    if run.damage:
+        end["damage"] = run.damage
+    yield _dumps({"end": end})
 
 
-def write_run(path: str | os.PathLike[str], facts: Iterable[Fact], about: About, missing: int = 0) -> Path:
+def write_run(path: str | os.PathLike[str], run: Run) -> Path:
     """Writes a run file; a file of that name is replaced at once or, on an error, not at all.
 
-    Args:
-      about: more for the header, such as ``{"pwlab": "0.1.0"}``.
-      missing: how many older facts are not among these.
+    Raises:
+      ValueError: the path is none.
+      OSError: it cannot be written; says why.
     """
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
-    try:
-        with part.open("w", encoding="ascii", newline="\n") as file:
-            file.writelines(line + "\n" for line in lines_of(facts, about, missing))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-    return target
+    return write_whole(path, (line + "\n" for line in lines_of(run)), "ascii")
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
     """Reads a run file.
 
     Raises:
+      ValueError: the path is none.
       OSError: it cannot be opened.
       RunFileError: it is no run file, or one of a newer schema.
-      DamagedRunFile: lines in it are no facts, or its end is missing; ``error.run`` holds what could be read.
+      DamagedRunFile: lines in it are no facts, or are out of order, or its end is missing; ``error.run`` holds what
+        could be read.
     """
-    name = os.fspath(path)
-    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+    with reading(path) as file:
+        name = os.fspath(path)
         about = _header(next(file, ""), name)
+        sound = Soundness()
         facts: list[Fact] = []
         bad: list[tuple[int, str]] = []
         end: dict[str, Any] | None = None
@@ -85,21 +86,29 @@ def read_run(path: str | os.PathLike[str]) -> Run:
                 end = found
                 continue
             try:
-                facts.append(decode(_loads(line)))
+                fact = decode(_loads(line))
             except CodecError as error:
                 bad.append((number, str(error)))
-    run = Run(tuple(facts), int(end["missing"]) if end else 0, about)
+                continue
+            if untrue := sound.untrue(fact):
+                bad.append((number, untrue))
+                continue
+            facts.append(fact)
+            if misplaced := sound.misplaced(fact):
+                bad.append((number, misplaced))
+    held = end or {"missing": 0}
+    run = Run(tuple(facts), held["missing"], about, held.get("gap"), held.get("damage", ""))
     if end is None:
         # The last line of a file that was cut off is itself cut, as a rule: that is one damage, not two.
         cut = [where for where in bad if where[0] != number]
-        what = f"{name} ends after line {number} without the line that closes a run file; it was cut off while written"
-        raise DamagedRunFile(_damage(what, cut, len(facts)), run=run, line=cut[0][0] if cut else number)
+        what = f" ends after line {number} without the line that closes a run file; it was cut off while written"
+        raise _damaged(run, name, what, cut, cut[0][0] if cut else number)
     if bad:
         line, why = bad[0]
-        raise DamagedRunFile(_damage(f"{name}, line {line}: {why}", bad[1:], len(facts)), run=run, line=line)
+        raise _damaged(run, name, f", line {line}: {why}", bad[1:], line)
     if end["facts"] != len(facts):
-        what = f"{name} should hold {end['facts']:,} facts; lines were removed or added"
-        raise DamagedRunFile(_damage(what, [], len(facts)), run=run, line=number)
+        what = f" should hold {end['facts']:,} facts; lines were removed or added"
+        raise _damaged(run, name, what, [], number)
     return run
 
 
@@ -120,7 +129,11 @@ def _header(line: str, name: str) -> dict[str, object]:
         )
     schema = head.get("schema")
     if type(schema) is not int or schema < 1:
-        raise RunFileError(f"{name} is no run file that can be read: its header names no schema version")
+        found = "no schema version" if schema is None else f"the schema version {json.dumps(schema)[:40]}"
+        raise RunFileError(
+            f"{name} is no run file that can be read: its header names {found}, and versions are whole numbers from 1 "
+            "on; save the run again"
+        )
     if schema > SCHEMA:
         wrote = head.get("pwlab")
         raise RunFileError(
@@ -139,8 +152,13 @@ def _end(line: str) -> dict[str, Any] | None:
     except CodecError:
         return None
     end = cast(dict[str, Any], found).get("end")
-    counts = cast(dict[str, Any], end) if isinstance(end, dict) else {}
-    return counts if type(counts.get("facts")) is int and type(counts.get("missing")) is int else None
+    says = cast(dict[str, Any], end) if isinstance(end, dict) else {}
+    if type(says.get("facts")) is not int or type(says.get("missing")) is not int:
+        return None
+    gap = says.get("gap")
+    if gap is not None and not (isinstance(gap, float) and math.isfinite(gap)):
+        return None
+    return says if isinstance(says.get("damage", ""), str) else None
 
 
 def _dumps(value: object) -> str:
@@ -155,9 +173,10 @@ def _loads(line: str) -> object:
         raise CodecError(f"this is no JSON: {shown!r}" if shown else "the line is empty") from None
 
 
-def _damage(what: str, others: list[tuple[int, str]], facts: int) -> str:
+def _damaged(run: Run, name: str, what: str, others: list[tuple[int, str]], line: int) -> DamagedRunFile:
     if others:
         numbers = ", ".join(str(number) for number, _ in others[:5]) + (", …" if len(others) > 5 else "")
         what += f" (and {len(others):,} other damaged line{'s' if len(others) != 1 else ''}: {numbers})"
-    kept = f"{facts:,} fact{' was' if facts == 1 else 's were'} readable"
-    return f"{what}. {kept}; pw.load(…, partial=True) gives what there is"
+    kept = f"{len(run):,} fact{' was' if len(run) == 1 else 's were'} readable"
+    text = f"{name}{what}. {kept}; pw.load(…, partial=True) gives what there is"
+    return DamagedRunFile(text, run=replace(run, damage=Path(name).name + what), line=line)

@@ -16,6 +16,9 @@ from ..ids import BufferId, DeviceId, IslandId, NodeId
 
 _NEVER = float("inf")
 
+# Looked up once, for all three are asked for at each move of each node, and an enum is slow to find its members.
+_WAITING, _PREPARED, _LAUNCHED = NodeState.WAITING, NodeState.PREPARED, NodeState.LAUNCHED
+
 
 class Part(IntEnum):
     """What a device spends time on, or waits for."""
@@ -35,6 +38,8 @@ class Part(IntEnum):
 
 
 _WORDS = ("computing", "preparing", "waiting for input", "transfer", "memory", "dispatch", "nothing queued")
+
+COMPUTING, PREPARING, INPUT, TRANSFER, MEMORY, DISPATCH, NOTHING = Part
 
 #: Parts that are counted as they happen; the last, nothing queued, is what remains.
 COUNTED = len(Part) - 1
@@ -74,16 +79,16 @@ class Life:
 
     def before(self, at: float, to: float) -> list[Stretch]:
         """What the time from ``at`` to ``to`` went into, for a device that runs this node after that."""
-        marks: list[tuple[float, Part]] = [(self.added, Part.NOTHING), (self.prepared, Part.PREPARING)]
-        for source in sorted(self.sources, key=_by_end):
+        marks: list[tuple[float, Part]] = [(self.added, NOTHING), (self.prepared, PREPARING)]
+        for source in self.sources if len(self.sources) < 2 else sorted(self.sources, key=_by_end):
             if source.spec.kind is NodeKind.TRANSFER:
-                marks.append((source.start if source.ended else source.launched, Part.INPUT))
-                marks.append((source.end, Part.TRANSFER))
+                marks.append((source.start if source.ended else source.launched, INPUT))
+                marks.append((source.end, TRANSFER))
             else:
-                marks.append((source.end, Part.INPUT))
+                marks.append((source.end, INPUT))
         if self.held < _NEVER:
-            marks += ((self.held, Part.DISPATCH), (self.launched, Part.MEMORY))
-        marks += ((self.launched, Part.DISPATCH), (to, Part.DISPATCH if self.ended else Part.COMPUTING))
+            marks += ((self.held, DISPATCH), (self.launched, MEMORY))
+        marks += ((self.launched, DISPATCH), (to, DISPATCH if self.ended else COMPUTING))
         out: list[Stretch] = []
         for time, part in marks:
             stop = min(to, time)
@@ -106,27 +111,31 @@ class Lives:
 
     def added(self, fact: NodeAdded, client: str) -> Life:
         spec = fact.node
-        found = {id(life): life for buffer in spec.inputs if (life := self.writers.get(buffer)) is not None}
-        life = self.open[spec.id] = Life(spec, client, fact.time, tuple(found.values()))
+        sources = dict.fromkeys(filter(None, map(self.writers.get, spec.inputs)))
+        life = self.open[spec.id] = Life(spec, client, fact.time, tuple(sources))
         for output in spec.outputs:
             self.writers[output.buffer] = life
         return life
 
     def moved(self, fact: NodeMoved) -> Life | None:
-        """A node is further; or, when its slice moves, back at its beginning."""
+        """A node is further; or, when its slice moves, back at its beginning.  Gives it if it is launched now."""
         life = self.open.get(fact.node)
         if life is None:
             return None
-        life.island = life.island if fact.island is None else fact.island
-        life.devices = fact.devices or life.devices
-        if fact.state is NodeState.WAITING:
-            life.prepared = life.held = _NEVER
-        elif fact.state is NodeState.PREPARED:
-            life.prepared = fact.time
-        elif fact.state is NodeState.LAUNCHED:
+        if fact.island is not None:
+            life.island = fact.island
+        if fact.devices:
+            life.devices = fact.devices
+        state = fact.state
+        if state is _LAUNCHED:
             life.launched = fact.time
             life.scratch, life.written = fact.scratch, fact.written
-        return life
+            return life
+        if state is _PREPARED:
+            life.prepared = fact.time
+        elif state is _WAITING:
+            life.prepared = life.held = _NEVER
+        return None
 
     def held(self, fact: NodeHeld) -> None:
         life = self.open.get(fact.node)

@@ -23,6 +23,7 @@ from typing import Any
 
 from ..events import BuffersFreed, Fact, NodeEnded, NodeState
 from ..ids import BufferId, IslandId, NodeId, Source
+from .files import write_whole
 from .run import Run
 from .spans import Span, SpanKind, lanes, spans_of
 
@@ -89,18 +90,29 @@ def trace_of(run: Run) -> dict[str, Any]:
     return {
         "displayTimeUnit": "ms",
         "traceEvents": [*heads, *threads, *map(_timed, events)],
-        "otherData": {key: value for key, value in run.about.items() if isinstance(value, str | int)},
+        "otherData": {key: value for key, value in run.about.items() if isinstance(value, str | int)} | _doubts(run),
     }
 
 
 def write_trace(path: str | os.PathLike[str], run: Run) -> Path:
-    """Writes the trace; see :func:`trace_of`."""
-    target = Path(path)
+    """Writes the trace; see :func:`trace_of`.  A file of that name is replaced at once or, on an error, not at all.
+
+    Raises:
+      ValueError: the path is none.
+      OSError: it cannot be written; says why.
+    """
     # Perfetto shows \\u00d7 in the name of a process as it stands, so characters are written as they are; half a
     # character (a lone surrogate) has no UTF-8 and becomes "?".
     text = json.dumps(trace_of(run), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    target.write_text(text, encoding="utf-8", errors="replace")
-    return target
+    return write_whole(path, (text,), errors="replace")
+
+
+def _doubts(run: Run) -> dict[str, str | float]:
+    """What a reader must know first; of a moment, microseconds as in the events."""
+    if not run.doubts:
+        return {}
+    whole = {} if run.whole_from is None else {"whole_from_us": (run.whole_from - run.start) * 1e6}
+    return {"note": run.doubts, **whole}
 
 
 # --- slices -----------------------------------------------------------------------------------
@@ -147,7 +159,7 @@ def _slice(span: Span, process: int, thread: int, low: int, high: int, run: Run)
         "link": span.link.value if span.link else None,
         "state": span.state.value if span.state is not NodeState.DONE else None,
         "error": span.error or None,
-        "still": "running when the trace was written" if span.open else None,
+        "still": ("cut off" if run.damage else "running when the trace was written") if span.open else None,
     }
     return {
         "ph": "X",

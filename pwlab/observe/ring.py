@@ -30,9 +30,11 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from ..events import Fact, IslandKnown, Noted, SliceMapped, SliceUnmapped
 from .archive import Archive
+from .garbage import no_collection
 
 Observer = Callable[[Fact], None]
 
@@ -49,6 +51,8 @@ class Batch:
     last: int
     #: Facts that were no longer kept when they were asked for, less the lasting ones.
     missed: int = 0
+    #: How many of the newest of ``facts`` follow each other without a gap.
+    whole: int = 0
 
 
 #: Facts that are kept as they are.
@@ -119,7 +123,7 @@ class FactRing:
     def after(self, number: int, limit: int | None = None) -> Batch:
         """Facts with numbers above ``number``, about ``limit`` of them at most, oldest first."""
         found: list[Fact] = []
-        missed, want = 0, number + 1
+        missed, want, gap = 0, number + 1, number
         while limit is None or len(found) < limit:
             most = None if limit is None else limit - len(found)
             row, stands = self._row(want, most)
@@ -130,9 +134,11 @@ class FactRing:
             # Lapped: what can still be there is less than one turn behind the newest.
             older, upto = self._older(want, max(stands, self._hint) - self.recent + 1, most)
             found += older
-            missed += upto - want - len(older)
+            if len(older) < upto - want:
+                missed += upto - want - len(older)
+                gap = min(self._archive.thinned or upto - 1, upto - 1)
             want = upto
-        return Batch(tuple(found), want - 1, missed)
+        return Batch(tuple(found), want - 1, missed, want - 1 - gap)
 
     def lasting(self) -> tuple[Fact, ...]:
         """The facts about islands and slices, the newest for each, in order."""
@@ -233,9 +239,11 @@ class FactRing:
 
     def _older(self, low: int, high: int, most: int | None) -> tuple[list[Fact], int]:
         """Facts ``low`` to ``high - 1`` as far as they are kept, about ``most``, and the number to go on from."""
-        held, upto = self._archive.between(low, high, most)
-        found = dict(self._lasting_between(low, upto)) | dict(held)
-        return [found[number] for number in sorted(found)], upto
+        with no_collection():
+            held, upto = self._archive.between(low, high, most)
+            if lasting := self._lasting_between(low, upto):
+                held = sorted((dict(lasting) | dict(held)).items(), key=itemgetter(0))
+            return [fact for _, fact in held], upto
 
     def _lasting_between(self, low: int, high: int) -> list[tuple[int, Fact]]:
         kept = sorted(self._lasting.copy().values(), key=lambda pair: pair[0])

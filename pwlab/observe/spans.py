@@ -9,8 +9,9 @@ the union.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ..events import ControllerWorked, Link, NodeKind, NodeState, Waited
@@ -86,16 +87,24 @@ def spans_of(model: RunModel, programs: Collection[ProgramId] | None = None) -> 
     for node in model.nodes.values():
         if wanted is None or node.program in wanted:
             spans += _node(node, model)
-    for wait in model.waits:
+    going_on = [Waited(w.time, math.inf, w.reason, w.source, w.buffer) for w in model.waiting.values()]
+    for wait in (*model.waits, *going_on):
         program = _waited_for(wait, model)
         if wanted is None or program in wanted or (program is None and _names(wait, wanted, model)):
+            end = wait.time + wait.seconds
             spans.append(
-                Span(SpanKind.WAIT, wait.reason, wait.time, wait.time + wait.seconds, program=program,
+                Span(SpanKind.WAIT, wait.reason, wait.time, min(end, model.now), end > model.now, program=program,
                      client=_client(model, program), source=wait.source)
             )  # fmt: skip
     lives = None if wanted is None else [_life(program, model) for id in wanted if (program := model.programs.get(id))]
-    spans += [_control(work) for work in model.control if lives is None or any(a <= work.time <= b for a, b in lives)]
+    works = (work for work in model.control if lives is None or any(a <= work.time <= b for a, b in lives))
+    spans += [_control(work, model.now) for work in works]
     return sorted(spans, key=lambda span: (span.start, span.end))
+
+
+def since(spans: Iterable[Span], moment: float) -> list[Span]:
+    """What there is of these spans after a moment."""
+    return [_part(span, max(span.start, moment), span.end) for span in spans if span.end > moment]
 
 
 def lanes(times: Iterable[tuple[float, float]]) -> list[int]:
@@ -130,9 +139,17 @@ def _life(program: ProgramView, model: RunModel) -> tuple[float, float]:
     return program.opened, max(program.opened, model.now if program.ended is None else program.ended)
 
 
-def _control(work: ControllerWorked) -> Span:
-    return Span(SpanKind.CONTROL, "controller", work.time, work.time + work.seconds, parts=work.events,
-                busy=work.busy, launches=work.launches)  # fmt: skip
+def _control(work: ControllerWorked, now: float) -> Span:
+    end = work.time + work.seconds
+    whole = Span(SpanKind.CONTROL, "controller", work.time, end, parts=work.events, busy=work.busy,
+                 launches=work.launches)  # fmt: skip
+    # How much of it was done by then nobody knows.
+    return whole if end <= now else replace(_part(whole, work.time, now), open=True, parts=0, launches=0)
+
+
+def _part(span: Span, start: float, end: float) -> Span:
+    share = (end - start) / span.seconds if span.seconds > 0 else 1.0
+    return replace(span, start=start, end=end, busy=span.busy * share)
 
 
 def _program(program: ProgramView, model: RunModel) -> Span:

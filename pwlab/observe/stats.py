@@ -18,7 +18,7 @@ clock, sizes are bytes.  What counts how:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -36,6 +36,7 @@ from ..events import (
     Waited,
 )
 from ..ids import DeviceId, IslandId, NodeId, ProgramId, Source
+from .fold import Fold, takes
 from .intervals import Interval, IntervalSet
 from .usage import Usage
 
@@ -112,7 +113,7 @@ class TransferTotal:
 
 
 @dataclass(slots=True)
-class RunStats:
+class RunStats(Fold):
     """The numbers of a run so far."""
 
     devices: dict[DeviceId, DeviceTotal] = field(default_factory=dict[DeviceId, DeviceTotal])
@@ -129,6 +130,8 @@ class RunStats:
     compile_seconds: float = 0.0
     #: What time and memory went into.
     usage: Usage = field(default_factory=Usage)
+    #: Of a run whose oldest detail is gone: all is counted from then on; see :mod:`~pwlab.observe.window`.
+    since: float | None = None
     #: Time of the newest fact.
     now: float = 0.0
     #: Lives of the programs that ended.
@@ -137,29 +140,27 @@ class RunStats:
 
     # --- the fold ---------------------------------------------------------------
 
-    def add(self, fact: Fact) -> None:
-        """Takes one fact; each must be given once."""
-        self.now = max(self.now, fact.time)
-        self.usage.add(fact)
-        match fact:
-            case NodeMoved():
-                if fact.state is NodeState.PREPARED and fact.seconds > 0:
-                    self.compilations += 1
-                    self.compile_seconds += fact.seconds
-            case NodeAdded():
-                self._open[fact.node.id] = fact.node
-            case NodeEnded():
-                self._node_ended(fact)
-            case ProgramOpened():
-                self.programs[fact.program] = ProgramTotal(fact.name, fact.client, fact.source, fact.time)
-                forget_ended(self.programs)
-            case ProgramEnded():
-                self._program_ended(fact)
-            case Waited():
-                self._waited(fact)
-            case _:
-                pass
+    def extend(self, facts: Sequence[Fact]) -> None:
+        """Takes facts in order; each must be given once."""
+        self.usage.extend(facts)
+        Fold.extend(self, facts)
 
+    @takes(NodeAdded)
+    def _node_added(self, fact: NodeAdded) -> None:
+        self._open[fact.node.id] = fact.node
+
+    @takes(NodeMoved)
+    def _node_moved(self, fact: NodeMoved) -> None:
+        if fact.seconds > 0 and fact.state is NodeState.PREPARED:
+            self.compilations += 1
+            self.compile_seconds += fact.seconds
+
+    @takes(ProgramOpened)
+    def _program_opened(self, fact: ProgramOpened) -> None:
+        self.programs[fact.program] = ProgramTotal(fact.name, fact.client, fact.source, fact.time)
+        forget_ended(self.programs)
+
+    @takes(NodeEnded)
     def _node_ended(self, fact: NodeEnded) -> None:
         spec = self._open.pop(fact.node, None)
         self.ended[fact.state] = self.ended.get(fact.state, 0) + 1
@@ -167,7 +168,7 @@ class RunStats:
         if not ran and fact.state is not NodeState.DONE:
             # It never reached a device: it failed while it was compiled, or because of another node.
             if spec is not None and fact.state is NodeState.FAILED:
-                self.names.setdefault(spec.name, NameTotal()).failed += 1
+                self._named(spec.name).failed += 1
             return
         moves = spec is not None and spec.kind is NodeKind.TRANSFER
         added = 0.0
@@ -186,7 +187,7 @@ class RunStats:
                 moved.bytes += spec.bytes_in
                 moved.seconds += fact.end - fact.start
             return
-        name = self.names.setdefault(spec.name if spec else UNKNOWN, NameTotal())
+        name = self._named(spec.name if spec else UNKNOWN)
         name.launches += 1
         name.computations += spec.parts if spec else 1
         name.device_seconds += added
@@ -195,6 +196,13 @@ class RunStats:
         if fact.state is NodeState.FAILED:
             name.failed += 1
 
+    def _named(self, name: str) -> NameTotal:
+        total = self.names.get(name)
+        if total is None:
+            total = self.names[name] = NameTotal()
+        return total
+
+    @takes(ProgramEnded)
     def _program_ended(self, fact: ProgramEnded) -> None:
         program = self.programs.get(fact.program)
         if program is None or program.state is not None:
@@ -202,6 +210,7 @@ class RunStats:
         program.ended, program.state = fact.time, fact.state
         self._lives.add(program.opened, fact.time)
 
+    @takes(Waited)
     def _waited(self, fact: Waited) -> None:
         self.now = max(self.now, fact.time + fact.seconds)
         key = (fact.reason, fact.source)
@@ -250,17 +259,16 @@ class _Ends(Protocol):
     state: NodeState | None
 
 
-def forget_ended(programs: dict[ProgramId, T], keep: int = 10_000) -> None:
-    """Forgets the oldest ended programs where there are far more than ``keep``."""
-    if len(programs) > keep + keep // 10:
-        ended = [key for key, program in programs.items() if program.state is not None]
-        for key in ended[: len(programs) - keep]:
-            del programs[key]
+def forget_ended(programs: dict[ProgramId, T], keep: int = 10_000) -> list[T]:
+    """Forgets the oldest ended programs where there are far more than ``keep``, and gives them."""
+    if len(programs) <= keep + keep // 10:
+        return []
+    ended = [key for key, program in programs.items() if program.state is not None]
+    return [programs.pop(key) for key in ended[: len(programs) - keep]]
 
 
 def stats_of(facts: Iterable[Fact]) -> RunStats:
     """The numbers of these facts."""
     stats = RunStats()
-    for fact in facts:
-        stats.add(fact)
+    stats.extend(tuple(facts))
     return stats

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..events import NodeState
 from ..ids import DeviceId
 from .intervals import union_seconds
-from .spans import Span, SpanKind
+from .spans import Span, SpanKind, since
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,10 @@ class Totals:
     compile_seconds: float = 0.0
     #: In which the controller was at work.
     control_seconds: float = 0.0
+    #: Nodes that failed of their own, also those that were never launched.
     failed: int = 0
+    #: Nothing of it is known in detail: there is nothing to count.
+    gone: bool = False
     #: By name: seconds of device time (overlaps counted once a device), and launches; the largest first.
     names: tuple[tuple[str, float, int], ...] = ()
 
@@ -49,9 +51,20 @@ class Totals:
         return min(1.0, self.device_seconds / whole) if whole > 0 else 0.0
 
 
-def totals_of(spans: Iterable[Span], devices: Iterable[DeviceId]) -> Totals:
-    """The numbers of these spans, on these devices."""
+def totals_of(
+    spans: Iterable[Span], devices: Iterable[DeviceId], failed: int = 0, whole_from: float | None = None
+) -> Totals:
+    """The numbers of these spans, on these devices; of nodes that failed not all have spans.
+
+    Args:
+      whole_from: count what came after this moment, in seconds on the clock of the spans; all if not given.
+    """
     held = list(spans)
+    if whole_from is not None:
+        whole = since(held, whole_from)
+        if _open(held) and not _open(whole):
+            return Totals(gone=True, failed=failed)
+        held = whole
     known = set(devices)
     busy: dict[DeviceId, list[tuple[float, float]]] = {}
     occupied: dict[DeviceId, list[tuple[float, float]]] = {}
@@ -76,7 +89,7 @@ def totals_of(spans: Iterable[Span], devices: Iterable[DeviceId]) -> Totals:
     waits = [s for s in held if s.kind is SpanKind.WAIT]
     compiled = [s for s in held if s.kind is SpanKind.COMPILE]
     return Totals(
-        wall=union_seconds((s.start, s.end) for s in held if s.kind is SpanKind.PROGRAM),
+        wall=union_seconds(_open(held)),
         devices=len(known),
         device_seconds=computing,
         moving_seconds=max(0.0, sum(map(union_seconds, occupied.values())) - computing),
@@ -89,6 +102,11 @@ def totals_of(spans: Iterable[Span], devices: Iterable[DeviceId]) -> Totals:
         compilations=len(compiled),
         compile_seconds=sum(s.seconds for s in compiled),
         control_seconds=sum(s.busy for s in held),
-        failed=sum(s.state is NodeState.FAILED for s in (*launches, *transfers)),
+        failed=failed,
         names=tuple(sorted(by_name, key=lambda row: (-row[1], row[0]))),
     )
+
+
+def _open(spans: Iterable[Span]) -> list[tuple[float, float]]:
+    """When programs were open."""
+    return [(span.start, span.end) for span in spans if span.kind is SpanKind.PROGRAM]

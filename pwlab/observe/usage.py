@@ -8,8 +8,7 @@ a fixed number of bins, and answers with a :class:`UsageView`, plain data that e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..events import (
@@ -18,7 +17,6 @@ from ..events import (
     BuffersRestored,
     ClientGone,
     ClientKnown,
-    Fact,
     IslandKnown,
     IslandSpec,
     NodeAdded,
@@ -34,17 +32,11 @@ from ..events import (
 from ..ids import DeviceId, IslandId, ProgramId, SliceId
 from .bins import Amounts, BinClock
 from .contest import Contest
+from .fold import Fold, takes
 from .holdings import Holding, Holdings, Room
 from .lives import COUNTED, Life, Lives, Part
+from .spending import Spending
 from .usage_view import ClientRow, HeldRow, HolderRow, MemoryRow, Parts, Spent, UsageView
-
-
-@dataclass(slots=True)
-class _Device:
-    island: IslandId
-    #: Until when its time is counted.
-    at: float
-    parts: list[float] = field(default_factory=lambda: [0.0] * COUNTED)
 
 
 @dataclass(slots=True)
@@ -67,7 +59,7 @@ class _Active:
         return self.seconds + (max(0.0, time - self.since) if self.open > 0 else 0.0)
 
 
-class Usage:
+class Usage(Fold):
     """The fold.  A fact that refers to something unknown is left out."""
 
     def __init__(self) -> None:
@@ -78,74 +70,74 @@ class Usage:
         self._slices: dict[SliceId, tuple[DeviceId, ...]] = {}
         self._programs: dict[ProgramId, str] = {}
         self._contest = Contest()
-        self._devices: dict[DeviceId, _Device] = {}
         self._active = _Active()
+        self._spending = Spending(Amounts(self._clock), Amounts(self._clock), self._active.until)
         self.holdings = Holdings(self._clock, self._active.until)
-        self._over = Amounts(self._clock)
-        self._by_client = Amounts(self._clock)
-        self._takes: dict[type, Callable[[Any], None]] = {
-            NodeAdded: self._added,
-            NodeMoved: self._moved,
-            NodeHeld: self._lives.held,
-            NodeEnded: self._ended,
-            BuffersFreed: self._freed,
-            BuffersOffloaded: lambda fact: self.holdings.offloaded(fact.buffers, fact.time),
-            BuffersRestored: lambda fact: self.holdings.restored(fact.buffers, fact.time),
-            ProgramOpened: self._opened,
-            ProgramEnded: self._closed,
-            ClientKnown: self._client_known,
-            ClientGone: lambda fact: self._contest.gone(fact.client),
-            IslandKnown: self._island_known,
-            SliceMapped: self._slice_mapped,
-        }
-
-    def add(self, fact: Fact) -> None:
-        """Takes one fact; each must be given once."""
-        if fact.time > self.now:
-            self.now = fact.time
-        take = self._takes.get(type(fact))
-        if take is not None:
-            take(fact)
 
     # --- facts -------------------------------------------------------------------------
 
+    @takes(IslandKnown)
     def _island_known(self, fact: IslandKnown) -> None:
         self._islands[fact.island.id] = fact.island
         self.holdings.join(fact.island)
 
+    @takes(SliceMapped)
     def _slice_mapped(self, fact: SliceMapped) -> None:
         before = self._slices.get(fact.slice)
         self._slices[fact.slice] = fact.devices
         if before is not None:
             self.holdings.moved(fact, before)
 
+    @takes(ClientKnown)
     def _client_known(self, fact: ClientKnown) -> None:
         self._contest.known(fact)
 
+    @takes(ClientGone)
+    def _client_gone(self, fact: ClientGone) -> None:
+        self._contest.gone(fact.client)
+
+    @takes(ProgramOpened)
     def _opened(self, fact: ProgramOpened) -> None:
         self._programs[fact.program] = fact.client
         self._contest.of(fact.client)
         self._active.change(fact.time, 1)
 
+    @takes(ProgramEnded)
     def _closed(self, fact: ProgramEnded) -> None:
         if self._programs.pop(fact.program, None) is not None:
             self._active.change(fact.time, -1)
 
+    @takes(NodeAdded)
     def _added(self, fact: NodeAdded) -> None:
         life = self._lives.added(fact, self._programs.get(fact.program, ""))
         life.owner = self._contest.of(life.client)
         self._contest.changed(life.owner, 1)
 
+    @takes(NodeMoved)
     def _moved(self, fact: NodeMoved) -> None:
         life = self._lives.moved(fact)
-        if life is not None and fact.state is NodeState.LAUNCHED:
+        if life is not None:
             self.holdings.launched(life, fact.time)
 
+    @takes(NodeHeld)
+    def _held(self, fact: NodeHeld) -> None:
+        self._lives.held(fact)
+
+    @takes(BuffersFreed)
     def _freed(self, fact: BuffersFreed) -> None:
         self.holdings.freed(fact.buffers, fact.time)
         for buffer in fact.buffers:
             self._lives.writers.pop(buffer, None)
 
+    @takes(BuffersOffloaded)
+    def _offloaded(self, fact: BuffersOffloaded) -> None:
+        self.holdings.offloaded(fact.buffers, fact.time)
+
+    @takes(BuffersRestored)
+    def _restored(self, fact: BuffersRestored) -> None:
+        self.holdings.restored(fact.buffers, fact.time)
+
+    @takes(NodeEnded)
     def _ended(self, fact: NodeEnded) -> None:
         known = self._lives.open.get(fact.node)
         unseen = known is not None and known.launched == float("inf")
@@ -159,48 +151,12 @@ class Usage:
         client.failed += fact.state is NodeState.FAILED
         if fact.end > fact.start and life.spec.kind is NodeKind.COMPUTE:
             client.launches += 1
-            self._ran(life, life.end, self._devices, client.parts, self._over, self._by_client)
-            self._contest.ran((life.end - life.start) * len(self._gang(life)))
+            gang = self._gang(life)
+            self._spending.ran(life, gang, life.end, client.parts)
+            self._contest.ran((life.end - life.start) * len(gang))
         self._contest.changed(client, -1)
         # Its readers need to know when it ran, and nothing of what it read.
         life.sources = ()
-
-    # --- time ---------------------------------------------------------------------------------
-
-    def _ran(
-        self,
-        life: Life,
-        until: float,
-        devices: dict[DeviceId, _Device],
-        client: list[float],
-        over: Amounts,
-        by_client: Amounts,
-    ) -> None:
-        """Counts, for each device of a node, the gap before it and what it computed; it may not have ended."""
-        island = IslandId(-1) if life.island is None else life.island
-        alike: dict[float, list[_Device]] = {}
-        for id in self._gang(life):
-            device = devices.get(id)
-            if device is None:
-                device = devices[id] = _Device(island, life.added)
-            alike.setdefault(device.at, []).append(device)
-        for at, some in alike.items():
-            start = min(max(life.start, at), until) if life.ended else until
-            stretches = life.before(at, start) if start > at else []
-            if until > start:
-                stretches.append((start, until, Part.COMPUTING))
-            for low, high, part in stretches:
-                if part is Part.NOTHING:
-                    continue
-                for device in some:
-                    device.parts[part] += high - low
-                client[part] += (high - low) * len(some)
-                place = self._active.until
-                over.add((island, part), place(low), place(high), len(some))
-                if part is Part.COMPUTING:
-                    by_client.add(life.client, place(low), place(high), len(some))
-            for device in some:
-                device.at = max(device.at, until)
 
     def _gang(self, life: Life) -> tuple[DeviceId, ...]:
         """The devices of a node, or those on which it will run."""
@@ -216,21 +172,20 @@ class Usage:
         now = self.now if now is None else max(now, self.now)
         seconds = self._active.until(now)
         used = self._clock.used(seconds)
-        devices = {id: _Device(d.island, d.at, [*d.parts]) for id, d in self._devices.items()}
         clients = {name: [*client.parts] for name, client in self._contest.clients.items()}
-        over, by_client = self._over.copy(), self._by_client.copy()
+        spending = self._spending.copy()
         for life in self._next():
-            self._ran(life, now, devices, clients.setdefault(life.client, [0.0] * COUNTED), over, by_client)
+            spending.ran(life, self._gang(life), now, clients.setdefault(life.client, [0.0] * COUNTED))
         spent: dict[DeviceId, Spent] = {}
         islands: dict[IslandId, Spent] = {}
         series: dict[IslandId, tuple[Parts, ...]] = {}
         for island in self._islands.values():
             for id in island.devices:
-                parts = devices[id].parts if id in devices else [0.0] * COUNTED
+                parts = spending.devices[id].parts if id in spending.devices else [0.0] * COUNTED
                 spent[id] = Spent((*parts, max(0.0, seconds - sum(parts))))
             sums = zip(*(spent[id].parts for id in island.devices), strict=True)
             islands[island.id] = Spent(tuple(map(sum, sums)))
-            rows = (over.of.get((island.id, Part(part))) for part in range(COUNTED))
+            rows = (spending.over.of.get((island.id, Part(part))) for part in range(COUNTED))
             series[island.id] = tuple(tuple(row[:used]) if row else (0.0,) * used for row in rows)
         return UsageView(
             seconds,
@@ -243,7 +198,7 @@ class Usage:
             holder_rows(self.holdings.held.values()),
             self._held_rows(),
             series,
-            {str(name): tuple(row[:used]) for name, row in by_client.of.items()},
+            {str(name): tuple(row[:used]) for name, row in spending.by_client.of.items()},
         )
 
     def _next(self) -> list[Life]:

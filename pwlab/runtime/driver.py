@@ -14,14 +14,25 @@ import ctypes
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from ..errors import InternalError, PolicyError, SessionClosed
-from ..events import BuffersReleased, Event, Fact, Instruction, IslandJoined, NodesSubmitted, Noted
-from ..ids import BufferId, NodeId
+from ..events import (
+    BuffersReleased,
+    Event,
+    Fact,
+    Instruction,
+    IslandJoined,
+    NodesSubmitted,
+    Noted,
+    WaitBegan,
+    Waited,
+)
+from ..ids import BufferId, NodeId, Source
 from .buffers import Failure, Gone, Signal
 from .clock import now
 from .protocol import Backend, Task
@@ -168,6 +179,16 @@ class Driver:
     def facts(self, *facts: Fact) -> None:
         """Records facts that the client knows, such as its waits."""
         self._ring.extend(facts)
+
+    @contextmanager
+    def waiting(self, reason: str, source: Source | None, buffer: BufferId | None = None) -> Generator[None]:
+        """Records that this thread waits in the block: when that begins, and when it is over."""
+        began = now()
+        try:
+            self.facts(WaitBegan(began, reason, source, buffer))
+            yield
+        finally:
+            self.facts(Waited(began, now() - began, reason, source, buffer))
 
     def when_calm(self, chore: Callable[[], bool]) -> None:
         """Has the thread call ``chore()``, which is short, while no event comes and until it says that it is done.

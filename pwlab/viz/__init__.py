@@ -5,9 +5,11 @@ Every view is a pure function of :class:`~pwlab.observe.RunModel` and
 """
 
 from .compare import Comparison as Comparison
+from .compare import Figure as Figure
 from .compare import Side as Side
-from .compare import compare_view as compare_view
 from .compare import comparison as comparison
+from .compare_view import CompareView as CompareView
+from .compare_view import compare_view as compare_view
 from .graph import GraphPicture as GraphPicture
 from .graph import Lane as Lane
 from .graph import PictureEdge as PictureEdge
@@ -47,6 +49,9 @@ from .top_text import top_text as top_text
 from .usage import usage_tables as usage_tables
 from .usage_svg import usage_svg as usage_svg
 from .view import StaticView as StaticView
+from .view import Tab as Tab
+from .view import TableView as TableView
 from .view import graph_view as graph_view
+from .view import table_view as table_view
 from .view import timeline_view as timeline_view
 from .view import usage_view as usage_view

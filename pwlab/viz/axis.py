@@ -12,14 +12,12 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .format import seconds_text
-
 #: A pause is cut where it is longer than this share of the time in which something happened.
 LONG = 0.15
 #: What takes less is a moment: clocks do not resolve it.
 MOMENT = 1e-9
-#: Width of a break, as a share of the axis; many breaks take less each.
-BREAK = 0.03
+#: Width of a break, as a share of the axis, and of all breaks together at most.
+BREAK, BREAKS = 0.03, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +26,11 @@ class Axis:
 
     Attributes:
       parts: the times that are drawn to scale, in order, in seconds; between two of them is a break.
+      gap: width of a break, as a share of the axis; many breaks take less each.
     """
 
     parts: tuple[tuple[float, float], ...]
+    gap: float = BREAK
 
     @property
     def start(self) -> float:
@@ -48,7 +48,7 @@ class Axis:
     @property
     def _break(self) -> float:
         many = len(self.parts) - 1
-        return min(BREAK, 0.4 / many) if many > 0 else 0.0
+        return min(self.gap, BREAKS / many) if many > 0 else 0.0
 
     def place(self, time: float) -> float:
         """Where ``time`` stands, 0 to 1; times in a break stand in it, times beyond an end at that end."""
@@ -78,7 +78,7 @@ class Axis:
             first = math.ceil((low - self.start) / step - 1e-9)
             last = math.floor((high - self.start) / step + 1e-9)
             for i in range(first, min(last, first + 4 * about) + 1):
-                found.append((self.place(self.start + i * step), seconds_text(i * step) if i else "0"))
+                found.append((self.place(self.start + i * step), _tick_text(i * step, step) if i else "0"))
         return found
 
 
@@ -102,6 +102,26 @@ def axis_of(spans: Iterable[tuple[float, float]], cut: bool = True) -> Axis:
     if sum(end - start for start, end in parts) <= MOMENT:
         parts[-1][1] = parts[-1][0] + 1e-3  # something to draw it on
     return Axis(tuple((start, end) for start, end in parts))
+
+
+def _tick_text(seconds: float, step: float) -> str:
+    """``5 ms``, ``1.5 s``, ``1 min 40 s``: as many digits as tell it from the next one."""
+    if seconds < 99.95:
+        unit, name = (1e-6, "µs") if seconds < 0.9995e-3 else (1e-3, "ms") if seconds < 0.9995 else (1.0, "s")
+        return f"{seconds / unit:.{_decimals(step / unit)}f} {name}"
+    decimals = _decimals(step)
+    minutes, rest = divmod(round(seconds, decimals), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    texts = [f"{hours} h"] if hours else []
+    if minutes or step < 3600:
+        texts.append(f"{minutes:02d} min" if hours else f"{minutes} min")
+    if step < 60:
+        texts.append(f"{rest:0{3 + decimals if decimals else 2}.{decimals}f} s")
+    return " ".join(texts)
+
+
+def _decimals(step: float) -> int:
+    return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
 def _round_step(seconds: float) -> float:

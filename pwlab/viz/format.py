@@ -8,12 +8,15 @@ thousand characters.  :func:`one_line` makes a name fit for a label;
 from __future__ import annotations
 
 import html
-import re
-import unicodedata
 from typing import NamedTuple
 
 from ..events import NodeState
 from ..ids import Source
+from ..observe import ProgramView
+from ..units import BIDI, CONTROL
+from ..units import one_line as one_line
+from ..units import seconds_text as seconds_text
+from ..units import width as width
 
 
 class StateStyle(NamedTuple):
@@ -36,6 +39,14 @@ STATES: dict[NodeState, StateStyle] = {
     NodeState.CANCELLED: StateStyle("cancelled", "⊘", "magenta"),
 }
 
+_CUT = StateStyle("cut off", "┆", "yellow")
+
+
+def state_style(state: NodeState, cut: bool = False) -> StateStyle:
+    """How a state is shown; ``cut``: where the record is damaged, and what ran is not known to have ended."""
+    return _CUT if cut and state is NodeState.LAUNCHED else STATES[state]
+
+
 #: The state that a group of nodes shows: the first of these that one of them has.
 LOUDEST = (
     NodeState.FAILED,
@@ -47,65 +58,31 @@ LOUDEST = (
     NodeState.DONE,
 )
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_BIDI = re.compile("[\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-def width(text: str) -> int:
-    """Columns that ``text`` takes in a terminal; emoji and East Asian characters take two."""
-    if text.isascii():
-        return len(text)
-    columns = 0
-    for char in text:
-        if unicodedata.combining(char) or char in "\u200d\ufe0f":
-            continue
-        columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-    return columns
-
-
-def one_line(text: str, columns: int = 32) -> str:
-    """``text`` in one line of at most ``columns``, shortened with ``…``, without invisible characters."""
-    # Cut first: a name may be megabytes long.
-    cut = text[: 8 * columns + 64]
-    plain = " ".join(_BIDI.sub("", _CONTROL.sub(" ", cut)).split())
-    if len(cut) == len(text) and width(plain) <= columns:
-        return plain
-    while plain and width(plain) > columns - 1:
-        plain = plain[: max(0, min(len(plain) - 1, columns - 1))]
-    return plain.rstrip() + "…"
-
 
 def escape(text: str, limit: int = 1000) -> str:
     """``text`` for HTML and SVG, content or quoted attribute; control characters go, ``limit`` bounds it."""
     short = text if len(text) <= limit else text[: limit - 1] + "…"
-    return html.escape(_BIDI.sub("", _CONTROL.sub("", short)), quote=True)
-
-
-def seconds_text(seconds: float) -> str:
-    """Three digits and a unit: ``850 µs``, ``1.20 ms``, ``3.4 s``, ``2 min 05 s``."""
-    if seconds <= 0:
-        return "0 ms"
-    if seconds < 0.9995e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    if seconds < 0.9995:
-        ms = seconds * 1e3
-        return f"{ms:.2f} ms" if ms < 9.995 else f"{ms:.1f} ms" if ms < 99.95 else f"{ms:.0f} ms"
-    if seconds < 99.95:
-        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+    return html.escape(BIDI.sub("", CONTROL.sub("", short)), quote=True)
 
 
 def percent(share: float) -> str:
     """``42%``; ``<1%`` for what is little but not nothing, ``>99%`` for what is not quite all."""
     if 0 < share < 0.005:
         return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+    return ">99%" if 0.995 <= share < 1 else f"{int(share * 100 + 0.5)}%"
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:
     """``1 node``, ``12,000 nodes``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def nodes_text(program: ProgramView) -> str:
+    """``40``, or ``12 of 40`` where not all are done; of a program whose detail is gone, that it is."""
+    if program.partial:
+        return f"{program.nodes:,} known" if program.nodes else "detail gone"
+    done = program.counts.get(NodeState.DONE, 0)
+    return f"{done:,}" if done == program.nodes else f"{done:,} of {program.nodes:,}"
 
 
 def source_text(source: Source | None, columns: int = 24) -> str:

@@ -11,21 +11,22 @@ pill in the lane of the slice that receives.  Data flows downwards.
 A person cannot read 2,000 rectangles.  Above ``limit`` nodes of one cell on
 one slice become one group, and if those are still too many, all nodes of a
 slice do; ``note`` says so.  Whoever asks gets groups by cell, slice or client.
-Groups may feed each other both ways; such an edge is drawn once, downwards,
-with ``both`` set.
+A script has no cells: there its lines are meant.  Groups may feed each other
+both ways; such an edge is drawn once, downwards, with ``both`` set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
+from .. import checks
 from ..events import Link, NodeKind, NodeState
 from ..ids import BufferId, DeviceId, IslandId, NodeId, ProgramId, SliceId
-from ..observe import NodeView, RunModel
+from ..observe import NodeView, RunModel, doubts_of
 from ..units import bytes_text
-from .format import LOUDEST, count_text, one_line, ranges_text, seconds_text, source_text, width
+from .format import LOUDEST, STATES, count_text, one_line, ranges_text, seconds_text, source_text, width
 from .layout import GAP, Item, Placed, place
 
 #: Above so many nodes a picture shows groups.
@@ -134,7 +135,12 @@ def picture(
       by: groups the nodes of a slice by this; None groups only what is too much to read.
       limit: above so many nodes they are grouped by cell and slice.
       details: a word for some nodes, such as ``f32[8,128]``.
+
+    Raises:
+      UnknownName: nodes are not grouped by that; the nearest is suggested.
     """
+    if by is not None:
+        checks.choice("grouping", by, get_args(Grouping))
     chosen = _chosen(model, programs)
     nodes = [n for n in model.nodes.values() if chosen is None or n.program in chosen]
     groups, how = _grouped(model, nodes, by, limit)
@@ -165,7 +171,7 @@ def picture(
         width=placed.width,
         height=placed.height,
         counts=_counts(nodes),
-        note=_note(model, len(nodes), len(groups), how),
+        note=_note(model, chosen, nodes, len(groups), how),
     )
 
 
@@ -197,9 +203,21 @@ def _client(model: RunModel, node: NodeView) -> str:
     return program.client if program else ""
 
 
+def _in_cell(node: NodeView) -> bool:
+    return node.spec.source is not None and node.spec.source.cell.startswith("Cell ")
+
+
+def _cell(_: RunModel, node: NodeView) -> str:
+    """The cell; of a script, the line, for its file would tell nothing."""
+    source = node.spec.source
+    if source is None:
+        return ""
+    return source.cell if _in_cell(node) else f"{source.cell}:{source.line}"
+
+
 #: What the nodes of a group have in common beside their slice.
 _COMMON: dict[Grouping, Callable[[RunModel, NodeView], str]] = {
-    "cell": lambda _, node: node.spec.source.cell if node.spec.source else "",
+    "cell": _cell,
     "slice": lambda _, node: "",
     "client": _client,
 }
@@ -207,6 +225,13 @@ _COMMON: dict[Grouping, Callable[[RunModel, NodeView], str]] = {
 
 #: How a group is called that has none of it.
 _NOTHING: dict[Grouping, str] = {"cell": "no cell", "slice": "all of the slice", "client": "no client"}
+
+
+def _called(model: RunModel, node: NodeView, how: Grouping) -> str:
+    """What a group is called, by one of its nodes."""
+    if how == "cell" and node.spec.source is not None and not _in_cell(node):
+        return source_text(node.spec.source)
+    return one_line(_COMMON[how](model, node) or _NOTHING[how], 26)
 
 
 def _by(model: RunModel, nodes: list[NodeView], common: Callable[[RunModel, NodeView], str]) -> list[_Group]:
@@ -318,11 +343,13 @@ def _face(model: RunModel, group: _Group, how: Grouping | None, details: Mapping
     if len(nodes) > 1:
         have = {n.state for n in nodes}
         state = next(s for s in LOUDEST if s in have)
-        label = one_line(_COMMON[how or "cell"](model, first) or _NOTHING[how or "cell"], 26)
+        label = _called(model, first, how or "cell")
         seconds = sum(n.seconds or 0.0 for n in nodes)
-        sub = count_text(len(nodes), "node") + (f" · {seconds_text(seconds)}" if seconds else "")
-        bad = next((n for n in nodes if n.error), None)
-        error = bad.error if bad else ""
+        told = [*_name(nodes), count_text(len(nodes), "node"), *_apart(nodes)]
+        sub = ", ".join(told) + (f" · {seconds_text(seconds)}" if seconds else "")
+        # What failed of its own, not what could not be done because of it.
+        bad = next((n for n in nodes if n.state is NodeState.FAILED and n.cause in (None, n.spec.id)), None)
+        error = f"{one_line(bad.spec.name, 26)}: {bad.error}" if bad else ""
         about = "\n".join((label, sub, *(f"{n} {s.value}" for s, n in _counts(nodes)), error)).rstrip()
         return _Face(f"g{spec.id}", label, sub, group, state, NodeKind.COMPUTE, *_size(label, sub, error, 12),
                      error, about)  # fmt: skip
@@ -378,6 +405,19 @@ def _counts(nodes: Iterable[NodeView]) -> tuple[tuple[NodeState, int], ...]:
     return tuple((state, counts[state]) for state in NodeState if state in counts)
 
 
+def _name(nodes: list[NodeView]) -> list[str]:
+    """The name of what a group computes, if it is one alone."""
+    names = {n.spec.name for n in nodes if n.spec.kind is not NodeKind.TRANSFER}
+    return [one_line(names.pop(), 20)] if len(names) == 1 else []
+
+
+def _apart(nodes: list[NodeView]) -> list[str]:
+    """How many nodes of a group are not what most of it is: ``["3 cancelled"]``; nothing where all are alike."""
+    counts = _counts(nodes)
+    most = max(counts, key=lambda pair: pair[1])
+    return [f"{count:,} {STATES[state].word}" for state, count in counts if (state, count) != most]
+
+
 def _slice_head(model: RunModel, lane: tuple[IslandId | None, SliceId]) -> tuple[str, str]:
     view = model.slices.get(lane[1])
     if view is None:
@@ -409,11 +449,12 @@ def _title(model: RunModel, chosen: set[ProgramId] | None) -> str:
     return count_text(shown, "program")
 
 
-def _note(model: RunModel, nodes: int, groups: int, how: Grouping | None) -> str:
-    notes: list[str] = []
+def _note(
+    model: RunModel, chosen: set[ProgramId] | None, nodes: list[NodeView], groups: int, how: Grouping | None
+) -> str:
+    notes = [told for told in (doubts_of(model, chosen),) if told]
     if how is not None:
-        words = how if how == "slice" else f"{how} and slice"
-        notes.append(f"{count_text(nodes, 'node')} shown as {count_text(groups, 'group')}, by {words}")
-    if model.forgotten:
-        notes.append(f"{count_text(model.forgotten, 'older node')} no longer kept")
+        common = "line" if how == "cell" and nodes and not any(map(_in_cell, nodes)) else how
+        words = how if how == "slice" else f"{common} and slice"
+        notes.append(f"{count_text(len(nodes), 'node')} shown as {count_text(groups, 'group')}, by {words}")
     return "; ".join(notes)

@@ -16,22 +16,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import UnknownName, nearest
+from .. import checks
+from ..errors import UnknownName, unknown
 from ..events import Fact
 from ..ids import ProgramId
-from ..observe import Run, RunModel, RunStats, stats_of, whole_model
+from ..observe import Run, RunModel, RunStats, told
 from .graph import Grouping, picture
 from .summary import summary
 from .tables import render
 from .text import TEXT_LIMIT
 from .timeline import Colour, timeline
-from .view import StaticView, graph_view, timeline_view
+from .usage import Subject
+from .view import StaticView, Tab, checked, graph_view, timeline_view, usage_view
 
 if TYPE_CHECKING:
     from rich.console import Group
 
     from .dashboard.replayed import ReplayWidget
-    from .dashboard.widget import Tab
 
 
 class Clock(Protocol):
@@ -57,7 +58,7 @@ class Replay:
 
     @property
     def seconds(self) -> float:
-        """How long the run took: where the scrubber ends."""
+        """From the first program or wait to the end: where the scrubber ends."""
         return self.run.seconds
 
     @property
@@ -71,11 +72,17 @@ class Replay:
         return self.run.stats
 
     def at(self, time: float | None = None) -> RunModel:
-        """The model at a moment, in seconds from the start; at the end if not given."""
-        return self.model if time is None else self.run.at(time)
+        """The model at a moment, in seconds of the scrubber; at the end if not given, or if it is beyond.
+
+        Raises:
+          ValueError: it is no number, or below 0.
+        """
+        return self.model if time is None else self.run.at(self._checked(time))
 
     def show(self, tab: Tab | None = None, *, explain: bool = False, height: int = 560) -> None:
         """Displays the dashboard of the run, which plays in the browser alone; outside a notebook, prints the end.
+
+        Where no JavaScript runs a notebook shows the end too, as pictures: of one view, that view's.
 
         Args:
           tab: one view alone: ``timeline``, ``graph``, ``utilisation``, ``memory`` or ``clients``.
@@ -85,14 +92,16 @@ class Replay:
         Raises:
           UnknownName: no such tab; the nearest is suggested.
         """
+        checked(tab)
+        still = self if tab is None else self._still(tab)
         from .dashboard import kernel, replayed  # imports anywidget, which a still picture need not
 
         if kernel.shell() is None:
-            print(self)
+            print(still)
             return
         widget = replayed.replay_widget(self.run, tab, explain=explain, height=height)
         self._widgets.append(widget)
-        replayed.show_replay(widget, self._repr_html_(), str(self))
+        replayed.show_replay(widget, still._repr_html_(), str(still))
 
     def _ipython_display_(self) -> None:
         self.show()
@@ -115,12 +124,21 @@ class Replay:
         model = self.at(at)
         return timeline_view(timeline(model, self._programs(program, model), colour=colour))
 
+    def utilisation(self, at: float | None = None) -> StaticView:
+        """What the devices spent the time on: shares of each, and over time, in seconds."""
+        return self._usage("utilisation", at)
+
+    def memory(self, at: float | None = None) -> StaticView:
+        """Bytes on each device over time, what is held, and what waits for memory."""
+        return self._usage("memory", at)
+
+    def clients(self, at: float | None = None) -> StaticView:
+        """What each client asked for and got of the device time, 0 to 1."""
+        return self._usage("clients", at)
+
     def summary(self, at: float | None = None) -> Group:
         """What ran where, and how busy each device was; for rich to print."""
-        if at is None:
-            return summary(self.model, self.stats)
-        facts = self.run.between(-1.0, at)
-        return summary(whole_model(facts), stats_of(facts))
+        return summary(*self._moment(at))
 
     def play(self, speed: float = 1.0, *, clock: Clock, batch: float = 0.1) -> Iterator[tuple[float, tuple[Fact, ...]]]:
         """The facts as they came: (seconds from the start, the facts since the last time), ten times a second.
@@ -133,26 +151,47 @@ class Replay:
           batch: seconds of the clock between two batches.
 
         Raises:
-          ValueError: the speed or the batch is not above 0.
+          ValueError: the speed or the batch is no number above 0.
         """
-        if not (speed > 0 and batch > 0):
-            raise ValueError(f"speed and batch are above 0, not {speed:g} and {batch:g}")
+        speed, batch = checks.above_0("speed", speed), checks.above_0("batch", batch)
         return self._play(speed, clock, batch)
 
     def _play(self, speed: float, clock: Clock, batch: float) -> Iterator[tuple[float, tuple[Fact, ...]]]:
-        facts = sorted(self.run.facts, key=lambda fact: fact.time)
+        # What lasts is told when it is over; what the session began with, at once.
+        facts = sorted(self.run.facts, key=told)
+        moments = [max(0.0, told(fact) - self.run.begin) for fact in facts]
         began, done = clock.now(), 0
         while done < len(facts):
-            due = began + (facts[done].time - self.run.start) / speed
+            due = began + moments[done] / speed
             # At the next full batch, so that facts which come close together go together.
             clock.wait_until(max(due, clock.now() + batch) if done else due)
             played = (clock.now() - began) * speed
             # Rounding must not leave the very fact for which we waited.
-            until = max(played, facts[done].time - self.run.start)
+            until = max(played, moments[done])
             first = done
-            while done < len(facts) and facts[done].time - self.run.start <= until:
+            while done < len(facts) and moments[done] <= until:
                 done += 1
             yield until, tuple(facts[first:done])
+
+    def _moment(self, at: float | None) -> tuple[RunModel, RunStats]:
+        if at is None:
+            return self.model, self.stats
+        moment = self._checked(at)
+        return self.run.at(moment), self.run.stats_at(moment)
+
+    def _checked(self, at: float) -> float:
+        moment = checks.real("at", at)
+        if not moment >= 0:
+            raise ValueError(f"at is {at}; it is a moment of the run, from 0 to {self.seconds:.6g} seconds")
+        return moment
+
+    def _usage(self, subject: Subject, at: float | None) -> StaticView:
+        model, stats = self._moment(at)
+        return usage_view(stats, model, subject)
+
+    def _still(self, tab: Tab) -> StaticView:
+        """One view as it was at the end."""
+        return self.graph() if tab == "graph" else self.timeline() if tab == "timeline" else self._usage(tab, None)
 
     def _programs(self, name: str | None, model: RunModel) -> list[ProgramId] | None:
         return None if name is None else [newest_called(name, model)]
@@ -173,10 +212,11 @@ def newest_called(name: str, model: RunModel) -> ProgramId:
     Raises:
       UnknownName: none has it; the nearest name is suggested.
     """
+    checks.text("the name of a program", name)
     wanted = {name, f"In[{name}]", name.removeprefix("Cell ")}
     for program in reversed(model.programs.values()):
         if program.name in wanted:
             return program.id
-    known = list(dict.fromkeys(program.name for program in model.programs.values()))
-    there = f"There are: {', '.join(known[-8:])}" if known else "There is none"
-    raise UnknownName(f"no program of this run is called {name!r}{nearest(name, known) or '.'} {there}")
+    known = dict.fromkeys(program.name for program in reversed(model.programs.values()))
+    older = "; its oldest detail is gone" if model.whole_from is not None else ""
+    raise UnknownName(unknown("program of this run", name, known) + older)

@@ -17,14 +17,15 @@ from ..events import IslandSpec, NodeState
 from ..observe import NameTotal, Run, RunModel, RunStats, lines_of, spans_of, totals_of
 from ..units import bytes_text
 from .format import (
-    STATES,
     count_text,
     escape,
+    nodes_text,
     one_line,
     percent,
     ranges_text,
     seconds_text,
     source_text,
+    state_style,
 )
 from .graph import picture
 from .report_style import SCRIPT, STYLE
@@ -55,7 +56,7 @@ def report(run: Run, title: str = "A run of pwlab") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
-        f'<h1>{escape(title)}</h1><div class="mu">{escape(_about(run))}</div>',
+        f'<h1>{escape(title)}</h1><div class="mu">{escape(_about(run))}</div>{_doubts(run)}',
         _tiles(run),
         *_failures(model),
         replay,
@@ -99,17 +100,22 @@ def _about(run: Run) -> str:
     machine = about.get("machine")
     if isinstance(machine, dict):
         pieces += [f"{key} {value}" for key, value in machine.items()][:8]
-    pieces.append(f"{seconds_text(run.seconds)} from the first fact to the last")
-    if run.missing:
-        pieces.append(f"{count_text(run.missing, 'older fact')} no longer kept")
+    pieces.append(f"{seconds_text(run.seconds)} from the first program to the last fact")
     return one_line(" · ".join(map(str, pieces)), 400)
+
+
+def _doubts(run: Run) -> str:
+    if not run.doubts:
+        return ""
+    lost = f" ({count_text(run.missing, 'older fact')} no longer kept)" if run.missing else ""
+    return f'<div class="doubt"><b>Not all is here:</b> {escape(run.doubts + lost)}</div>'
 
 
 def _tiles(run: Run) -> str:
     devices = [device for island in run.model.islands.values() for device in island.devices]
-    totals = totals_of(spans_of(run.model), devices)
+    totals = totals_of(spans_of(run.model), devices, run.model.failed(), run.whole_from)
     tiles = [
-        (seconds_text(totals.wall), "in which a program was open"),
+        (seconds_text(totals.wall), "in which a program was open" + (", of what is whole" if run.missing else "")),
         (percent(totals.busy), f"of {count_text(totals.devices, 'device')} computing"),
         (f"{totals.launches:,}", f"launches of {count_text(totals.computations, 'computation')}"),
         (bytes_text(totals.bytes_moved), f"moved in {count_text(totals.transfers, 'transfer')}"),
@@ -155,7 +161,7 @@ def _utilisation(model: RunModel, stats: RunStats) -> str:
                     f"{total.launches:,}" if total else "–",
                 ]
             )
-    return _table(("island", ">device", "computing, then moving", ">share", ">busy", ">moving", ">launches"), rows)
+    return _table(("~island", ">device", "computing, then moving", ">share", ">busy", ">moving", ">launches"), rows)
 
 
 def _computations(run: Run) -> str:
@@ -171,7 +177,7 @@ def _computations(run: Run) -> str:
             run.stats.names.items(), key=lambda kv: (-kv[1].device_seconds - kv[1].host_seconds, kv[0])
         )
     ]
-    return _table(("computation", ">device time", ">launches", ">computations", ">failed"), rows)
+    return _table(("~computation", ">device time", ">launches", ">computations", ">failed"), rows)
 
 
 def _spent(total: NameTotal) -> str:
@@ -195,7 +201,7 @@ def _waits(stats: RunStats) -> str:
         ]
         for total in sorted(stats.waits.values(), key=lambda total: -total.seconds)
     ]
-    return _table(("from", "line", "needed by", ">times", ">time"), rows, "nothing waited")
+    return _table(("from", "~line", "~needed by", ">times", ">time"), rows, "nothing waited")
 
 
 def _islands(model: RunModel) -> str:
@@ -208,7 +214,7 @@ def _islands(model: RunModel) -> str:
     for view in model.slices.values():
         if view.refused:
             rows.append(["", "", _text(view.name), "", f"refused: {_text(view.refused, 300)}"])
-    return _table(("island", "devices", "slice", "where", ""), rows)
+    return _table(("~island", "devices", "~slice", "where", "~"), rows)
 
 
 def _island(island: IslandSpec) -> str:
@@ -218,19 +224,18 @@ def _island(island: IslandSpec) -> str:
 def _programs(model: RunModel) -> str:
     rows: list[list[str]] = []
     for program in model.programs.values():
-        state = NodeState.LAUNCHED if program.state is None else program.state
-        done = program.counts.get(NodeState.DONE, 0)
+        state = state_style(program.state or NodeState.LAUNCHED, bool(model.damage))
         rows.append(
             [
                 _text(program.name),
                 _text(program.client),
-                f"{STATES[state].glyph} {STATES[state].word}",
-                f"{done:,}" if done == program.nodes else f"{done:,} of {program.nodes:,}",
+                f"{state.glyph} {state.word}",
+                nodes_text(program),
                 seconds_text(program.wall(model.now)),
                 _text(source_text(program.source)),
             ]
         )
-    return _table(("program", "client", "state", ">nodes", ">wall", "from"), rows, "no program yet")
+    return _table(("~program", "~client", "state", ">nodes", ">wall", "from"), rows, "no program yet")
 
 
 def _data(run: Run) -> str:
@@ -238,7 +243,7 @@ def _data(run: Run) -> str:
         held, about = "[]", f"{len(run):,} facts are too many for a page; pw.save('run.jsonl') keeps them"
         button = '<button id="save" hidden></button>'
     else:
-        lines = ",\n".join(lines_of(run.facts, {k: v for k, v in run.about.items() if k != "schema"}, run.missing))
+        lines = ",\n".join(lines_of(run))
         # In an element of data "<" is the one character that could end it.
         held = f"[{lines.replace('<', chr(92) + 'u003c')}]"
         about = f"{count_text(len(run), 'fact')}, as JSON Lines; pw.replay('run.jsonl') shows them"
@@ -257,11 +262,14 @@ def _text(text: str, columns: int = 60) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: list[list[str]], empty: str = "nothing yet") -> str:
-    """A table of cells that are HTML already; a head that begins with ``>`` stands at the right."""
+    """A table of cells that are HTML already; a head that begins with ``>`` stands at the right.
+
+    Cells below a head that begins with ``~`` may break, for names and texts are as long as they like; no other does.
+    """
     if not rows:
         return f'<span class="mu">{empty}</span>'
-    kinds = [' class="num"' if head.startswith(">") else "" for head in heads]
-    top = "".join(f"<th{kind}>{head.removeprefix('>')}</th>" for head, kind in zip(heads, kinds, strict=True))
+    kinds = [{">": ' class="num"', "~": ' class="long"'}.get(head[:1], "") for head in heads]
+    top = "".join(f"<th{kind}>{head.lstrip('>~')}</th>" for head, kind in zip(heads, kinds, strict=True))
     body = "".join(
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
         for row in rows[:MOST_ROWS]

@@ -23,13 +23,16 @@ summary::marker{color:var(--mute)}summary h2{display:inline}summary .mu{margin-l
 svg{display:block;max-width:none}.pic svg .bg{stroke:none}
 table{border-collapse:collapse;width:100%;font-size:13px}
 th{font-weight:500;color:var(--mute);text-align:left;border-bottom:1px solid var(--rim);padding:4px 12px 4px 0}
-td{padding:4px 12px 4px 0;border-bottom:1px solid var(--rim);vertical-align:top;overflow-wrap:anywhere}
+td{padding:4px 12px 4px 0;border-bottom:1px solid var(--rim);vertical-align:top;white-space:nowrap}
+td.long{white-space:normal;overflow-wrap:anywhere;min-width:8em}
 tr:last-child td{border-bottom:0}th.num{text-align:right}
 .use{display:flex;width:260px;max-width:30vw;height:10px;border:1px solid var(--rim);border-radius:2px;overflow:hidden;
 margin-top:5px}
 .use i{background:var(--bar)}.use u{background:repeating-linear-gradient(90deg,var(--move) 0 2px,transparent 2px 4px)}
 .fail{background:var(--badbg);color:var(--bad);border:1px solid var(--bad);border-radius:10px;padding:10px 14px;
 margin:14px 0;overflow-wrap:anywhere}
+.doubt{background:var(--bg);border:1px solid var(--rim);border-left:4px solid var(--move);border-radius:4px;
+padding:8px 14px;margin:14px 0;overflow-wrap:anywhere}
 code{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 button{font:inherit;font-size:13px;color:var(--text);background:var(--page);border:1px solid var(--rim);
 border-radius:6px;padding:4px 12px;cursor:pointer}

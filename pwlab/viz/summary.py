@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import IslandSpec, NodeState
-from ..observe import RunModel, RunStats
+from ..observe import RunModel, RunStats, doubts
 from ..units import bytes_text
 from .format import STATES, count_text, one_line, percent, seconds_text, source_text
 from .tables import dim, make_table, name_cell
@@ -51,7 +51,7 @@ def _headline(model: RunModel, stats: RunStats) -> Text:
     text.append("What ran where", "bold")
     launches = sum(name.launches for name in stats.names.values())
     pieces = [
-        count_text(len(stats.programs), "program"),
+        count_text(len(model.programs), "program"),
         count_text(launches, "launch", "launches"),
         f"{seconds_text(stats.active_seconds())} active",
     ]
@@ -59,6 +59,8 @@ def _headline(model: RunModel, stats: RunStats) -> Text:
         many = count_text(stats.compilations, "computation")
         pieces.append(f"{many} compiled in {seconds_text(stats.compile_seconds)}")
     text.append("   " + " · ".join(pieces), "bright_black")
+    if told := doubts(model.damage, stats.since, model.now):
+        text.append(f"\n{told}", "yellow")
     bad = stats.ended.get(NodeState.FAILED, 0), stats.ended.get(NodeState.CANCELLED, 0)
     if bad[0]:
         text.append(f"\n{STATES[NodeState.FAILED].glyph} {count_text(bad[0], 'node')} failed", "bold red")

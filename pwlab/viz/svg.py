@@ -13,9 +13,9 @@ from __future__ import annotations
 import zlib
 
 from ..events import Link, NodeKind, NodeState
-from ..units import bytes_text
 from .format import STATES, escape, one_line, width
 from .graph import GraphPicture, Lane, PictureEdge, PictureNode
+from .labels import flow_text, is_pill, labels, sheets
 from .svg_style import GLYPHS, patterns, style
 
 _LEGEND = 34.0
@@ -30,7 +30,8 @@ def svg(picture: GraphPicture) -> str:
     """
     prefix = f"pw{zlib.crc32(repr(picture).encode('utf-8', 'replace')):08x}"
     legend, legend_w = _legend(picture, prefix)
-    head_w = 9 * width(picture.title) + 7 * width(picture.note) + 60
+    note = one_line(picture.note, 120)
+    head_w = 9 * width(picture.title) + 7 * width(note) + 60
     wide = max(picture.width + 2 * _SIDE, legend_w + 40, head_w, 320)
     tall = _HEAD + picture.height + _LEGEND
     shift = (wide - picture.width) / 2
@@ -44,25 +45,20 @@ def svg(picture: GraphPicture) -> str:
         f'<rect class="bg" x="0.5" y="0.5" width="{_n(wide - 1)}" height="{_n(tall - 1)}" rx="10"/>',
         f'<text class="h1" x="16" y="26">{escape(picture.title)}</text>',
     ]
-    if picture.note:
-        parts.append(f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{escape(picture.note)}</text>')
+    if note:
+        parts.append(f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{escape(note)}</text>')
     parts.append(f'<g transform="translate({_n(shift)} {_n(_HEAD)})">')
-    if not picture.nodes:
+    if not picture.nodes and not note:
         parts.append('<text class="mu" x="16" y="40">nothing has been recorded yet</text>')
     parts += [_band(band) for band in picture.bands]
     parts += [_slice(lane) for lane in picture.slices]
-    stacked = {node.key for node in picture.nodes if _sheets(node)}
+    stacked = {node.key for node in picture.nodes if sheets(node)}
     parts += [_edge(edge, prefix, edge.target in stacked) for edge in picture.edges]
-    parts += _labels(picture)
+    parts += [f'<text class="by" x="{_n(at.x)}" y="{_n(at.y)}">{escape(at.text)}</text>' for at in labels(picture)]
     parts += [_node(node, prefix) for node in picture.nodes]
     parts.append(f'</g><g transform="translate({_n((wide - legend_w) / 2)} {_n(tall - _LEGEND / 2)})">{legend}</g>')
     parts.append("</svg>")
     return "".join(parts)
-
-
-def flow_text(edge: PictureEdge) -> str:
-    """What flows along an edge: ``f32[8,128] 4.0 KB``."""
-    return " ".join(part for part in (edge.shape, bytes_text(edge.bytes) if edge.bytes else "") if part) or "order only"
 
 
 def describe(picture: GraphPicture) -> str:
@@ -107,11 +103,6 @@ def _link_class(link: Link | None) -> str:
     return {None: "e", Link.ICI: "e ici", Link.DCN: "e dcn", Link.PCIE: "e pcie"}[link]
 
 
-def _sheets(node: PictureNode) -> int:
-    """Sheets behind: several computations in one launch, or several nodes in one group."""
-    return 2 if node.parts > 1 or node.count > 1 else 0
-
-
 def _edge(edge: PictureEdge, prefix: str, stacked: bool) -> str:
     (x, y), *rest = edge.points
     path = [f"M{_n(x)} {_n(y)}"]
@@ -133,39 +124,6 @@ def _edge(edge: PictureEdge, prefix: str, stacked: bool) -> str:
     )
 
 
-def _labels(picture: GraphPicture) -> list[str]:
-    """What flows: once below the node that writes it if all of its edges carry the same, else where it arrives alone.
-
-    A transfer says in its pill what it moves, so the edge that leaves it has no label.
-    """
-    pills = {node.key for node in picture.nodes if _pill(node)}
-    flows = [edge for edge in picture.edges if (edge.bytes or edge.shape) and edge.source not in pills]
-    out: dict[str, set[str]] = {}
-    into: dict[str, int] = {}
-    for edge in flows:
-        out.setdefault(edge.source, set()).add(flow_text(edge))
-        into[edge.target] = into.get(edge.target, 0) + 1
-    parts: list[str] = []
-    done: set[str] = set()
-    for edge in flows:
-        if len(out[edge.source]) == 1:
-            if edge.source in done:
-                continue
-            done.add(edge.source)
-            (x, y), down = edge.points[0], 11
-        elif into[edge.target] == 1:
-            (x, y), down = edge.points[-1], -9
-        else:
-            continue
-        text = escape(one_line(flow_text(edge), 26))
-        parts.append(f'<text class="by" x="{_n(x + 6)}" y="{_n(y + down)}">{text}</text>')
-    return parts
-
-
-def _pill(node: PictureNode) -> bool:
-    return node.kind is NodeKind.TRANSFER and not node.error and node.count == 1
-
-
 def _glyph(state: NodeState, x: float, y: float) -> str:
     return f'<g class="g" transform="translate({_n(x)} {_n(y)})">{GLYPHS[state]}</g>'
 
@@ -173,10 +131,10 @@ def _glyph(state: NodeState, x: float, y: float) -> str:
 def _node(node: PictureNode, prefix: str) -> str:
     x, y, w, h = node.x, node.y, node.w, node.h
     name = node.state.value
-    pill = _pill(node)
+    pill = is_pill(node)
     rx = h / 2 if pill else 4 if node.kind is NodeKind.HOST else 7
     parts = [f'<g class="n s-{name}"><title>{escape(node.about)}</title>']
-    for back in range(_sheets(node), 0, -1):
+    for back in range(sheets(node), 0, -1):
         parts.append(
             f'<rect class="f" x="{_n(x + 3 * back)}" y="{_n(y - 3 * back)}" width="{_n(w)}" '
             f'height="{_n(h)}" rx="{_n(rx)}"/>'

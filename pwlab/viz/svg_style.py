@@ -89,6 +89,15 @@ def _rules(palette: Palette, paper: tuple[str, ...], host: str = "") -> str:
     return "".join(at + rule.replace("X", at) for rule in rules)
 
 
+def host_schemes(selector: str) -> str:
+    """Rules that give an element the ``color-scheme`` of its host, which an SVG in an ``<img>`` takes for the reader's.
+
+    Where the host says nothing the reader's preference counts.
+    """
+    hosts = (("light", _LIGHT_HOSTS), ("dark", _DARK_HOSTS))
+    return "".join(f":is({','.join(those)}) {selector}{{color-scheme:{scheme}}}" for scheme, those in hosts)
+
+
 def for_both_themes(light: Callable[..., str], dark: Callable[..., str]) -> str:
     """Rules for light and dark: as the reader prefers, and as the host says where it says so.
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from ..events import Fact, IslandSpec, NodeState, Waited
 from ..ids import DeviceId
 from ..observe import RunModel
-from .format import STATES, count_text, one_line, ranges_text, seconds_text, source_text
+from .format import count_text, nodes_text, one_line, ranges_text, seconds_text, source_text, state_style
+from .terminal import theme
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -36,7 +37,7 @@ def render(renderable: RenderableType, columns: int = 100, colour: bool = False)
 
 #: Line height of text in a notebook is larger, which would tear boxes and bars apart.
 _PRE = (
-    '<pre class="pwlab-text" style="white-space:pre;overflow-x:auto;line-height:normal;'
+    '<pre class="pwlab-text" style="white-space:pre;overflow-x:auto;line-height:normal;font-size:13px;'
     "font-family:Menlo,'DejaVu Sans Mono',consolas,'Courier New',monospace\">{code}</pre>"
 )
 
@@ -49,7 +50,7 @@ def render_html(renderable: RenderableType, columns: int = 100) -> str:
 
     console = Console(file=io.StringIO(), record=True, width=columns, force_jupyter=False, legacy_windows=False)
     console.print(renderable)
-    return console.export_html(inline_styles=True, code_format=_PRE)
+    return console.export_html(theme=theme(), inline_styles=True, code_format=_PRE)
 
 
 def islands_table(model: RunModel) -> Table:
@@ -111,15 +112,13 @@ def programs_table(model: RunModel, most: int = 20) -> Table:
     table = make_table("", "program", "client", "state", ">nodes", ">wall", "from")
     programs = list(model.programs.values())
     for program in programs[-most:]:
-        running = program.state is None
-        state = NodeState.LAUNCHED if running else program.state or NodeState.DONE
-        done = program.counts.get(NodeState.DONE, 0)
+        state = program.state or NodeState.LAUNCHED
         table.add_row(
             str(program.id),
             name_cell(program.name, 30),
             name_cell(program.client, 12),
-            _state(state),
-            f"{done:,} of {program.nodes:,}" if done != program.nodes else f"{done:,}",
+            _state(state, bool(model.damage)),
+            nodes_text(program),
             seconds_text(program.wall(model.now)),
             source_text(program.source),
         )
@@ -247,8 +246,8 @@ def dim(text: str) -> Text:
     return Text(text, "bright_black")
 
 
-def _state(state: NodeState) -> Text:
+def _state(state: NodeState, cut: bool) -> Text:
     from rich.text import Text
 
-    style = STATES[state]
+    style = state_style(state, cut)
     return Text(f"{style.glyph} {style.word}", style.colour)

@@ -61,7 +61,7 @@ def clients_table(clients: Sequence[ClientUsage], policy: str = "") -> Table:
         )
     if policy:
         note = "" if policy == "proportional" else ", which does not look at shares"
-        table.caption = f"policy {one_line(policy, 30)}{note}; since each client was opened"
+        table.caption = f"policy {one_line(policy, 30)}{note}; since each client was opened, transfers count too"
     return table
 
 

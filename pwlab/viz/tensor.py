@@ -8,11 +8,13 @@ anyway.  A sharded tensor gets a small picture of which device holds which part.
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 from ..events import NodeState
 from ..lazy.describe import TensorInfo
 from ..units import bytes_text
 from .format import STATES, escape, one_line, ranges_text, source_text
+from .image import data_uri
 
 #: Middle tones that read on light and dark, with white on them.
 _BADGE = {
@@ -47,7 +49,7 @@ def lazy_text(info: TensorInfo) -> str:
     parts += [part for part in (one_line(info.state, 24), source_text(info.source)) if part]
     text = " · ".join(parts)
     if info.error:
-        return f"{text}\n{one_line(info.error, 160)}"
+        return f"{text}\n{one_line(why(info), 160)}"
     return f"{text}\n{info.preview[:2000]}" if info.preview is not None else text
 
 
@@ -73,10 +75,10 @@ def lazy_html(info: TensorInfo) -> str:
         facts.append(f'<span title="{escape(info.source.text, 200)}">{escape(source_text(info.source))}</span>')
     parts.append(f'<span style="{muted}">{" · ".join(facts)}</span></div>')
     if info.error:
-        parts.append(f'<div style="color:var(--jp-error-color1,#c92a2a)">{escape(one_line(info.error, 300))}</div>')
-    picture = sharding_svg(info) if info.spread else ""
+        parts.append(f'<div style="color:var(--jp-error-color1,#c92a2a)">{escape(one_line(why(info), 300))}</div>')
+    picture = _sharding(info) if info.spread else ""
     if picture:
-        parts.append(f'<div style="margin:4px 0">{picture}</div>')
+        parts.append(f'<div style="margin:4px 0;overflow-x:auto">{picture}</div>')
     if info.preview is not None and not info.error:
         parts.append(
             '<pre style="margin:4px 0;padding:0;background:none;color:inherit;font-size:12px;overflow:auto">'
@@ -86,12 +88,21 @@ def lazy_html(info: TensorInfo) -> str:
     return "".join(parts)
 
 
-def sharding_svg(info: TensorInfo, most: int = 256) -> str:
+def why(info: TensorInfo) -> str:
+    """Why the value will never be there; of what only depends on what failed, what that was and where."""
+    if not info.failed or info.failed_at == info.source:
+        return info.error
+    where = f" at {source_text(info.failed_at)}" if info.failed_at is not None else ""
+    return f"{one_line(info.failed, 40)}{where} failed first: {info.error}"
+
+
+def _sharding(info: TensorInfo, most: int = 256) -> str:
     """A grid of the parts with the devices that hold each; empty where that is not known.
 
-    The two dimensions that are cut most are drawn; of further ones the first part.
+    The two dimensions that are cut most are drawn; of further ones the first part.  It is an image: of inline SVG a
+    sanitiser leaves the bare texts.
     """
-    if not info.holders or not info.grid or _product(info.grid) != len(info.holders):
+    if not info.holders or not info.grid or prod(info.grid) != len(info.holders):
         return ""
     cut = sorted(sorted(range(len(info.grid)), key=lambda d: -info.grid[d])[:2])
     down, across = (cut[0], cut[1]) if len(cut) == 2 else (None, cut[0])
@@ -113,14 +124,5 @@ def sharding_svg(info: TensorInfo, most: int = 256) -> str:
     ]
     about = f"{rows} by {columns} parts; each shows the devices that hold it"
     size = f'width="{columns * w}" height="{rows * h}" viewBox="0 0 {columns * w} {rows * h}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{about}" {size}>'
-        f"<title>{about}</title>{''.join(cells)}</svg>"
-    )
-
-
-def _product(numbers: tuple[int, ...]) -> int:
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(cells)}</svg>'
+    return f'<img style="max-width:none" alt="{about}" title="{about}" src="{data_uri(svg)}">'

@@ -15,6 +15,8 @@ takes a column.
 
 from __future__ import annotations
 
+import textwrap
+
 from .format import STATES, one_line, width
 from .graph import GraphPicture, PictureNode
 
@@ -32,9 +34,9 @@ def graph_text(picture: GraphPicture, columns: int = 100, most: int = 200) -> st
     joined = f"{head}   {counts}".rstrip()
     lines = [joined] if width(joined) <= columns else [head, counts]
     if picture.note:
-        lines.append(f"({picture.note})")
+        lines += textwrap.wrap(f"({one_line(picture.note, 500)})", columns)
     if not picture.nodes:
-        return "\n".join([*lines, "nothing has been recorded yet"])
+        return "\n".join(lines if picture.note else [*lines, "nothing has been recorded yet"])
     islands = {band.key: band.name for band in picture.bands}
     slices = {(lane.key): lane.name.removeprefix("slice ") for lane in picture.slices}
     shown = picture.nodes[:most]

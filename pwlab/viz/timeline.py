@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
+from .. import checks
 from ..events import Link, NodeKind, NodeState
 from ..ids import DeviceId, IslandId, NodeId, ProgramId
-from ..observe import RunModel, Span, SpanKind, Totals, lanes, spans_of, totals_of, union_seconds
+from ..observe import RunModel, Span, SpanKind, Totals, doubts_of, lanes, since, spans_of, totals_of, union_seconds
 from ..units import bytes_text
 from .axis import Axis, axis_of
 from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
@@ -125,6 +126,7 @@ def timeline(
     title: str = "",
     axis: Axis | None = None,
     colours: Mapping[str, int] | None = None,
+    brief: bool = False,
 ) -> TimelinePicture:
     """Draws one program, some, or all, as plain data.
 
@@ -135,11 +137,18 @@ def timeline(
       title: above the picture; the program's name, or how many there are, if not given.
       axis: of times from the first moment that is drawn; made to fit, long pauses cut, if not given.
       colours: names that have a colour already; see :class:`~pwlab.viz.palette.Colours`.
+      brief: of the host, show programs and compilation alone, and devices that did the same in one row.
+
+    Raises:
+      UnknownName: boxes are not coloured by that; the nearest is suggested.
     """
+    checks.choice("colouring", colour, get_args(Colour))
     chosen = None if programs is None else {ProgramId(programs)} if isinstance(programs, int) else set(programs)
-    spans = drawn_spans(model, chosen)
+    shown = _shown_spans(model, chosen)
     devices = [device for island in model.islands.values() for device in island.devices]
-    totals = totals_of(spans, devices)
+    totals = totals_of(shown, devices, model.failed(chosen), model.whole_from)
+    spans, start = _from_0(shown)
+    counted = _Counted(totals, -math.inf if model.whole_from is None else model.whole_from - start)
     if colours is None:
         colours = Colours(named(model, chosen, colour)).of
     rows: list[Row] = []
@@ -147,8 +156,8 @@ def timeline(
     boxes: list[Box] = []
     #: Where arrows begin and end.
     at: dict[NodeId, int] = {}
-    notes: list[str] = []
-    for name, about, tracks in _bands(model, spans, notes, totals.wall):
+    notes = [told for told in (doubts_of(model, chosen),) if told]
+    for name, about, tracks in _bands(model, spans, notes, counted, brief):
         bands.append(Band(name, about, len(rows), len(tracks)))
         first = len(rows)
         for row, held in tracks:
@@ -166,16 +175,14 @@ def timeline(
     if len(arrows) > MOST_ARROWS:
         notes.append(f"{MOST_ARROWS} of {count_text(len(arrows), 'arrow')} shown, of the longest transfers")
         arrows = sorted(arrows, key=lambda arrow: arrow.start - arrow.end)[:MOST_ARROWS]
-    if model.forgotten:
-        notes.append(f"{count_text(model.forgotten, 'older node')} no longer kept")
     return TimelinePicture(
         title=one_line(title or _title(model, chosen), 60),
-        axis=axis_of((b.start, b.end) for b in boxes) if axis is None else axis,
+        axis=axis_of(drawn_times(spans)) if axis is None else axis,
         bands=tuple(bands),
         rows=tuple(rows),
         boxes=tuple(boxes),
         arrows=tuple(arrows),
-        keys=_keys(spans, colour, colours),
+        keys=_keys(spans, colour, colours, counted),
         totals=totals,
         colour=colour,
         note="; ".join(notes),
@@ -184,12 +191,25 @@ def timeline(
 
 def drawn_spans(model: RunModel, programs: Collection[ProgramId] | None = None) -> list[Span]:
     """What a timeline of these programs shows, in seconds from the first of it."""
+    return _from_0(_shown_spans(model, programs))[0]
+
+
+def _shown_spans(model: RunModel, programs: Collection[ProgramId] | None) -> list[Span]:
     spans = spans_of(model, programs)
     # Before its first program the controller has made the session alone.
     first = min((span.start for span in spans if span.kind is SpanKind.PROGRAM), default=math.inf)
-    spans = [span for span in spans if span.kind is not SpanKind.CONTROL or span.start >= first]
+    return [span for span in spans if span.kind is not SpanKind.CONTROL or span.start >= first]
+
+
+def _from_0(spans: list[Span]) -> tuple[list[Span], float]:
+    """The spans in seconds from the first, and when that was."""
     start = min((span.start for span in spans), default=0.0)
-    return [replace(span, start=span.start - start, end=span.end - start) for span in spans]
+    return [replace(span, start=span.start - start, end=span.end - start) for span in spans], start
+
+
+def drawn_times(spans: Iterable[Span]) -> Iterable[tuple[float, float]]:
+    """The times that an axis is made for: a stretch of the controller in a pause is no reason to draw the pause."""
+    return ((span.start, span.end) for span in spans if span.kind is not SpanKind.CONTROL)
 
 
 def named(
@@ -208,6 +228,8 @@ def named(
 
 def totals_text(totals: Totals) -> list[str]:
     """The totals in short pieces, the most telling first; what is none is left out."""
+    if totals.gone:
+        return ["no detail is left"]
     pieces = [f"{seconds_text(totals.wall)} wall", f"devices computing {percent(totals.busy)}"]
     launches = count_text(totals.launches, "launch", "launches")
     merged = f" of {totals.computations:,} computations" if totals.computations > totals.launches else ""
@@ -230,21 +252,40 @@ def totals_text(totals: Totals) -> list[str]:
 _Tracks = list[tuple[Row, list[Span]]]
 
 
-def _bands(model: RunModel, spans: list[Span], notes: list[str], wall: float) -> Iterable[tuple[str, str, _Tracks]]:
-    yield "host", "clients, controller, compilation and waits", _host_tracks(spans)
+class _Counted(NamedTuple):
+    """What numbers are of: the time in ``totals``, and what came since, in seconds of the picture."""
+
+    totals: Totals
+    since: float
+
+    def of(self, spans: Iterable[Span]) -> list[Span]:
+        return since(spans, self.since)
+
+    def seconds(self, spans: Iterable[Span]) -> str:
+        held = self.of(spans)
+        return seconds_text(sum(span.seconds for span in held)) if held else ""
+
+
+def _bands(
+    model: RunModel, spans: list[Span], notes: list[str], counted: _Counted, brief: bool
+) -> Iterable[tuple[str, str, _Tracks]]:
+    about = "" if brief else "clients, controller, compilation and waits"
+    kinds = ("programs", "compilation") if brief else ("programs", "controller", "compilation", "waits")
+    yield "host", about, [track for track in _host_tracks(spans, counted) if track[0].kind in kinds]
     for id, island in model.islands.items():
         mine = [s for s in spans if s.island == id and s.kind not in (SpanKind.COMPILE,)]
         about = f"{len(island.devices)} × {one_line(island.chip, 10)}"
-        yield one_line(island.name, 24), about, _island_tracks(id, island.devices, mine, notes, wall)
+        apart = 1 if brief else MOST_DEVICES
+        yield one_line(island.name, 24), about, _island_tracks(id, island.devices, mine, notes, counted, apart)
 
 
-def _host_tracks(spans: list[Span]) -> _Tracks:
+def _host_tracks(spans: list[Span], counted: _Counted) -> _Tracks:
     programs = [s for s in spans if s.kind is SpanKind.PROGRAM]
     clients = list(dict.fromkeys(s.client for s in programs))
     tracks: _Tracks = []
     if 0 < len(clients) <= MOST_CLIENTS:
         for client in clients:
-            row = Row(f"client {one_line(client, 12)}", "programs")
+            row = Row(f"client {one_line(client, 60)}", "programs")
             tracks.append((row, [s for s in programs if s.client == client]))
     else:
         tracks.append((Row("clients", "programs"), programs))
@@ -252,24 +293,25 @@ def _host_tracks(spans: list[Span]) -> _Tracks:
     waits = [s for s in spans if s.kind is SpanKind.WAIT]
     compiled = [s for s in spans if s.kind is SpanKind.COMPILE]
     if control:
-        tracks.append((Row("controller", "controller", about=seconds_text(sum(s.busy for s in control))), control))
+        busy = seconds_text(sum(s.busy for s in counted.of(control)))
+        tracks.append((Row("controller", "controller", about=busy), control))
     if compiled:
-        total = seconds_text(sum(s.seconds for s in compiled))
-        tracks.append((Row("compiling", "compilation", about=total), compiled))
-    tracks.append((Row("waits", "waits", about=seconds_text(sum(s.seconds for s in waits)) if waits else ""), waits))
+        tracks.append((Row("compiling", "compilation", about=counted.seconds(compiled)), compiled))
+    tracks.append((Row("waits", "waits", about=counted.seconds(waits)), waits))
     return tracks
 
 
 def _island_tracks(
-    id: IslandId, devices: tuple[DeviceId, ...], spans: list[Span], notes: list[str], wall: float
+    id: IslandId, devices: tuple[DeviceId, ...], spans: list[Span], notes: list[str], counted: _Counted, apart: int
 ) -> _Tracks:
+    """Rows of an island; of more than ``apart`` devices those that did the same share one."""
     host = [s for s in spans if s.kind is SpanKind.HOST or not s.devices]
     held: dict[DeviceId, list[Span]] = {device: [] for device in sorted(devices)}
     for span in spans:
         for device in span.devices if span.kind is not SpanKind.HOST else ():
             held.setdefault(device, []).append(span)
     groups: list[tuple[list[DeviceId], list[Span]]] = [([device], mine) for device, mine in held.items()]
-    if len(groups) > MOST_DEVICES:
+    if len(groups) > apart:
         same: dict[tuple[NodeId | None, ...], list[DeviceId]] = {}
         for device, mine in held.items():
             same.setdefault(tuple(s.node for s in mine), []).append(device)
@@ -279,11 +321,12 @@ def _island_tracks(
             notes.append(f"island {id}: the {MOST_ROWS} busiest of {len(groups):,} kinds of devices shown")
             groups = sorted(busiest, key=lambda g: g[0])
     tracks: _Tracks = [(Row("host", "host"), host)] if host else []
+    wall, gone = counted.totals.wall, counted.totals.gone
     for members, mine in groups:
         word = "device" if len(members) == 1 else "devices"
-        busy = union_seconds((s.start, s.end) for s in mine if s.kind is SpanKind.COMPUTE)
-        share = min(1.0, busy / wall) if wall > 0 else 0.0
-        about = f"{seconds_text(busy)} computing" if busy else "no computation"
+        busy = union_seconds((s.start, s.end) for s in counted.of(mine) if s.kind is SpanKind.COMPUTE)
+        share = None if gone else min(1.0, busy / wall) if wall > 0 else 0.0
+        about = f"{seconds_text(busy)} computing" if busy else "" if gone else "no computation"
         tracks.append((Row(f"{word} {ranges_text(tuple(members), 2)}", "device", share=share, about=about), mine))
     return tracks
 
@@ -305,6 +348,8 @@ def _box(span: Span, row: int, lane: int, colour: Colour, colours: Mapping[str, 
         label = f"{span.link.value if span.link else 'move'} {bytes_text(span.bytes)}"
     elif span.kind is SpanKind.WAIT and span.source:
         label = f"{label} at {source_text(span.source)}"
+    elif span.kind is SpanKind.CONTROL and span.open:
+        label = "at work"
     elif span.kind is SpanKind.CONTROL:
         label = count_text(span.launches, "launch", "launches") if span.launches else count_text(span.parts, "event")
     if span.parts > 1 and span.kind is not SpanKind.CONTROL:
@@ -334,7 +379,7 @@ def _about(span: Span, model: RunModel) -> str:
         lines.append(f"{'device' if len(span.devices) == 1 else 'devices'} {ranges_text(span.devices)}")
     if span.kind is SpanKind.CONTROL:
         took, gave = count_text(span.parts, "event"), count_text(span.launches, "launch", "launches")
-        lines.append(f"took {took}, gave {gave}; at work {seconds_text(span.busy)} of it")
+        lines.append(f"{'' if span.open else f'took {took}, gave {gave}; '}at work {seconds_text(span.busy)} of it")
     elif span.parts > 1:
         lines.append(f"{span.parts} computations in one launch")
     if span.link:
@@ -376,14 +421,12 @@ def _arrows(model: RunModel, spans: list[Span], at: Mapping[NodeId, int]) -> lis
     return arrows
 
 
-def _keys(spans: list[Span], colour: Colour, colours: Mapping[str, int]) -> tuple[Key, ...]:
-    held: dict[str, list[Span]] = {}
-    for span in spans:
+def _keys(spans: list[Span], colour: Colour, colours: Mapping[str, int], counted: _Counted) -> tuple[Key, ...]:
+    held: dict[str, list[Span]] = {name: [] for span in spans if (name := _named(span, colour)) is not None}
+    for span in counted.of(spans):
         name = _named(span, colour)
-        if name is not None:
-            held.setdefault(name, [])
-            if span.kind is not SpanKind.PROGRAM:
-                held[name].append(span)
+        if name is not None and span.kind is not SpanKind.PROGRAM:
+            held[name].append(span)
     keys = [
         Key(
             one_line(name, 28) or "(no name)",

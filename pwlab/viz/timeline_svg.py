@@ -8,6 +8,7 @@ as a few thousand.
 from __future__ import annotations
 
 import zlib
+from typing import NamedTuple
 
 from ..events import Link, NodeState
 from ..observe import SpanKind
@@ -18,7 +19,18 @@ from .timeline_style import patterns, style
 
 #: Pixels: whole picture, labels at the left, totals at the right.
 WIDTH, LEFT, RIGHT = 1060.0, 112.0, 88.0
-_LANE, _PAD, _GAP = 20.0, 3.0, 8.0
+_PAD, _GAP = 3.0, 8.0
+
+
+class _Sizes(NamedTuple):
+    """Pixels: where the first band begins, a row of one lane, and each lane of a row that has several."""
+
+    top: float
+    lane: float
+    of_many: float
+
+
+_SIZES, _LOW = _Sizes(70.0, 20.0, 13.0), _Sizes(54.0, 16.0, 6.0)
 
 #: What has a pattern of its own, and how the legend calls it.
 _KINDS = {SpanKind.CONTROL: "controller at work", SpanKind.COMPILE: "compiling", SpanKind.WAIT: "you waited"}
@@ -55,35 +67,43 @@ def describe_timeline(picture: TimelinePicture) -> str:
     return text + (f"; {picture.note}" if picture.note else "") + "."
 
 
-def panel(picture: TimelinePicture, prefix: str, wide: float = WIDTH) -> tuple[str, float]:
-    """Heading, axis and rows; and their height."""
+def panel(picture: TimelinePicture, prefix: str, wide: float = WIDTH, low: bool = False) -> tuple[str, float]:
+    """Heading, axis and rows; and their height.
+
+    Args:
+      low: with low rows and without totals, for where two stand one above the other.
+    """
     left, across = LEFT, wide - LEFT - RIGHT
     parts = [f'<text class="h1" x="16" y="26">{escape(picture.title)}</text>']
-    parts.append(f'<text class="mu num" x="16" y="44">{escape(" · ".join(totals_text(picture.totals)))}</text>')
+    if not low:
+        parts.append(f'<text class="mu num" x="16" y="44">{escape(" · ".join(totals_text(picture.totals)))}</text>')
     if picture.note:
-        parts.append(f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{escape(picture.note)}</text>')
-    tops, heights, y = _places(picture)
-    low = 66.0
+        note = _label(picture.note, wide - 48 - 9 * width(picture.title))
+        parts.append(f'<text class="mu" x="{_n(wide - 16)}" y="26" text-anchor="end">{note}</text>')
+    sizes = _LOW if low else _SIZES
+    tops, heights, y = _places(picture, sizes)
+    high = sizes.top - 4
     for band in picture.bands:
         parts.append(_band(picture, band, tops, heights, wide))
     for row, top, height in zip(picture.rows, tops, heights, strict=True):
         parts.append(f'<rect class="track" x="{_n(left)}" y="{_n(top)}" width="{_n(across)}" height="{_n(height)}"/>')
         parts.append(f'<text x="{_n(left - 8)}" y="{_n(top + height / 2 + 4)}" text-anchor="end">'
-                     f"{escape(row.label)}</text>")  # fmt: skip
+                     f"{_label(row.label, left - 20)}</text>")  # fmt: skip
         parts.append(_total(row.share, row.about, wide - RIGHT + 8, top, height))
     for at, text in _spread(picture.axis.ticks(), across):
         x = left + at * across
-        parts.append(f'<path class="grid" d="M{_n(x)} {_n(low - 2)}V{_n(y)}"/>')
-        parts.append(f'<text class="tk num" x="{_n(x)}" y="{_n(low - 6)}" text-anchor="middle">{text}</text>')
+        parts.append(f'<path class="grid" d="M{_n(x)} {_n(high - 2)}V{_n(y)}"/>')
+        parts.append(f'<text class="tk num" x="{_n(x)}" y="{_n(high - 6)}" text-anchor="middle">{text}</text>')
     for start, end, seconds in picture.axis.breaks():
-        parts.append(_break(left + start * across, left + end * across, low, y, seconds))
+        parts.append(_break(left + start * across, left + end * across, high, y, seconds))
     for box in condensed(picture.boxes, picture.axis, across / 1.5):
         parts.append(_box(box, picture, prefix, tops, heights, left, across))
     for arrow in picture.arrows:
         parts.append(_arrow(arrow.source, arrow.target, arrow.start, arrow.end, arrow.link, arrow.about,
                             picture, prefix, tops, heights, left, across))  # fmt: skip
     if not picture.boxes:
-        parts.append(f'<text class="mu" x="{_n(left + 8)}" y="{_n(y - 4)}">nothing has run yet</text>')
+        none = escape(picture.note or "nothing has run yet")
+        parts.append(f'<text class="mu" x="{_n(left + 8)}" y="{_n(y - 4)}">{none}</text>')
     return "".join(parts), y + 6
 
 
@@ -125,15 +145,38 @@ def _n(number: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def _places(picture: TimelinePicture) -> tuple[list[float], list[float], float]:
+def _label(text: str, room: float) -> str:
+    """A label of so many pixels at most; the whole of it is its tooltip."""
+    short, columns = text, min(width(text), int(room / 4) + 2)  # no character is narrower
+    while columns > 1 and _pixels(short) > room:
+        columns -= 1
+        short = one_line(text, columns)
+    return escape(short) if short == text else f"<title>{escape(text)}</title>{escape(short)}"
+
+
+#: Pixels that characters take at most in the fonts of a system, in a label: those that are no common letter.
+_WIDTHS = {
+    **dict.fromkeys("fijlrt.,:;'|!()[] ", 4.4),
+    **dict.fromkeys("<>=+~#&…", 9.4),
+    **dict.fromkeys("mwMW@%", 10.8),
+}
+
+
+def _pixels(text: str) -> float:
+    """About how wide a label is, and rather too wide: fonts differ."""
+    wide = sum(_WIDTHS.get(char, 8.4 if char.isupper() else 7.0) for char in text)
+    return wide + 7.0 * (width(text) - len(text))
+
+
+def _places(picture: TimelinePicture, sizes: _Sizes) -> tuple[list[float], list[float], float]:
     """Top and height of each row, and where the last ends."""
     tops: list[float] = []
     heights: list[float] = []
-    y = 70.0
+    y = sizes.top
     for band in picture.bands:
         y += 20.0
         for row in picture.rows[band.first : band.first + band.rows]:
-            height = _LANE if row.lanes == 1 else 13.0 * row.lanes + 2
+            height = sizes.lane if row.lanes == 1 else sizes.of_many * row.lanes + 2
             tops.append(y)
             heights.append(height)
             y += height + (0.0 if row.kind == "device" else 2.0)
@@ -163,7 +206,7 @@ def _total(share: float | None, about: str, x: float, y: float, height: float) -
     return (
         f'<g><title>{escape(about)}</title><rect class="track" x="{_n(x)}" y="{_n(middle - 3)}" width="34" '
         f'height="6" rx="1"/>{bar if share else ""}<text class="mu num" x="{_n(x + 40)}" y="{_n(middle + 4)}">'
-        f"{percent(share)}</text></g>"
+        f"{escape(percent(share))}</text></g>"
     )
 
 

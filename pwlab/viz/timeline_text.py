@@ -14,6 +14,9 @@ Each column shows what took most of its time.  A letter stands for a computation
 
 from __future__ import annotations
 
+import textwrap
+from dataclasses import replace
+
 from ..events import NodeState
 from ..observe import SpanKind
 from .axis import Axis
@@ -49,21 +52,22 @@ def timeline_text(picture: TimelinePicture, columns: int = 100, head: bool = Tru
     if head:
         lines += [one_line(picture.title, columns), *_wrapped(totals_text(picture.totals), columns)]
         if picture.note:
-            lines.append(one_line(f"({picture.note})", columns))
+            lines += textwrap.wrap(f"({one_line(picture.note, 500)})", columns)
     if not picture.boxes:
-        return "\n".join([*lines, "nothing has run yet"])
+        return "\n".join(lines if lines and picture.note else [*lines, picture.note or "nothing has run yet"])
     letters = letters_of(picture)
-    lines.append(" " * left + axis_text(picture.axis, cells))
+    axis = replace(picture.axis, gap=2 / cells)
+    lines.append(" " * left + axis_text(axis, cells, cells + right))
     rows: dict[int, list[Box]] = {}
     for box in picture.boxes:
         for row in range(box.row, box.row + box.rows):
             rows.setdefault(row, []).append(box)
     for band in picture.bands:
         name = one_line(band.name, columns)
-        lines.append(f"{name}  {one_line(band.about, max(8, columns - width(name) - 2))}")
+        lines.append(f"{name}  {one_line(band.about, max(8, columns - width(name) - 2))}".rstrip())
         for number in range(band.first, band.first + band.rows):
             row = picture.rows[number]
-            strip = row_text(rows.get(number, []), picture.axis, cells, letters)
+            strip = row_text(rows.get(number, []), axis, cells, letters)
             total = row.about if row.share is None else percent(row.share)
             label = one_line(labels[number].strip(), left - 3)
             lines.append(f"  {label}{' ' * (left - 2 - width(label))}{strip} {one_line(total, 9):>9}".rstrip())
@@ -97,13 +101,20 @@ def legend_text(picture: TimelinePicture, letters: dict[int, str]) -> list[str]:
     return parts
 
 
-def axis_text(axis: Axis, cells: int) -> str:
-    """The labels of the axis, each beginning where its time is."""
+def axis_text(axis: Axis, cells: int, columns: int) -> str:
+    """The labels of the axis, each beginning where its time is: as many as there is room for in ``columns``."""
     line = ""
-    for at, text in axis.ticks(max(2, cells // 14)):
-        column = min(round(at * cells), cells - len(text))
-        if column >= len(line) + (1 if line else 0):
-            line += " " * (column - len(line)) + text
+    for about in range(cells // 6, 0, -1):
+        ticks, line, left_out = axis.ticks(about), "", 0
+        for at, text in ticks:
+            column = round(at * cells)
+            if column < len(line) + (2 if line else 0) or column + len(text) > columns:
+                left_out += 1
+            else:
+                line += " " * (column - len(line)) + text
+        # Beside a break two times may stand close together, however few there are.
+        if left_out <= len(axis.breaks()):
+            break
     return line
 
 

@@ -1,13 +1,13 @@
 """What goes on at this moment, as ``top`` shows processes: the data of ``%pw top`` and of the toolbar at the prompt.
 
 A pure function of a run's model and numbers, of a moment, and of what the controller of a running session says at a
-glance, which stands in no fact.  It looks through what has not ended, never through the whole run.
+glance, of which facts tell the policy alone.  It looks through what has not ended, never through the whole run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..events import IslandSpec, NodeKind, NodeState
@@ -20,8 +20,9 @@ WINDOW = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """How the scheduler stands; of a recording nothing is known of it."""
+    """How the scheduler stands, beyond what facts tell of it; of a recording that is nothing."""
 
+    #: The policy; what the newest fact says if empty.
     policy: str = ""
     paused: bool = False
     #: Clients that launch nothing until they are resumed.
@@ -94,11 +95,11 @@ class TopNews:
     """Something that happened ``ago`` seconds before the moment."""
 
     ago: float
-    #: ``failed``, ``waited`` or ``note``.
+    #: ``failed``, ``waiting``, ``waited`` or ``note``.
     kind: str
     text: str
     source: Source | None = None
-    #: Of a wait, how long it took.
+    #: Of a wait, how long it took, or has taken so far.
     seconds: float = 0.0
 
 
@@ -117,6 +118,10 @@ class Top:
     #: The newest first.
     news: tuple[TopNews, ...] = ()
     glance: Glance = Glance()
+    #: What a reader must know of a recording first.
+    doubts: str = ""
+    #: A damaged recording ends here, and what runs now is not known to have ended.
+    cut: bool = False
 
     def count(self, *states: NodeState) -> int:
         """Nodes in these states."""
@@ -157,6 +162,8 @@ def top(
         if node.state is NodeState.QUEUED:
             place = model.island_of(node)
             queued[place] = queued.get(place, 0) + 1
+    if not glance.policy and model.settings:
+        glance = replace(glance, policy=model.settings[-1].policy)
     usage = stats.usage.view(now)
     memory = {device: row for row in usage.memory for device in row.devices}
     return Top(
@@ -261,5 +268,7 @@ def _news(model: RunModel, now: float, most: int) -> list[TopNews]:
     for wait in islice(reversed(model.waits), most):
         ended = wait.time + wait.seconds
         news.append(TopNews(now - ended, "waited", wait.reason, wait.source, wait.seconds))
+    for wait in islice(reversed(model.waiting.values()), most):
+        news.append(TopNews(0.0, "waiting", wait.reason, wait.source, now - wait.time))
     news += [TopNews(now - note.time, "note", note.text) for note in islice(reversed(model.notes), most)]
     return news

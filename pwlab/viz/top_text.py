@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..events import NodeState
 from ..units import bytes_text
-from .format import STATES, count_text, one_line, percent, seconds_text, source_text, width
+from .format import STATES, count_text, one_line, percent, seconds_text, source_text, state_style, width
 from .summary import bar
 from .top import WINDOW, Top, TopClient, TopDevice, TopIsland, TopNews
 
@@ -55,16 +55,28 @@ def top_text(picture: Top, columns: int = 100, rows: int = 40, note: str = "") -
 
 
 def top_line(picture: Top, columns: int = 100) -> str:
-    """One line: launches, how busy the islands are, who is at it, and whether all is paused."""
+    """One line: launches, how busy the islands are, who is at it, and whether all is paused.
+
+    Where room is short, the hint at the pause goes first, then the bars.
+    """
+    line = ""
+    for hint, cells in ((": %pw step, %pw resume", 6), ("", 6), ("", 0)):
+        line = _line(picture, f"PAUSED{hint}" if picture.glance.paused else "", cells)
+        if width(line) <= columns:
+            break
+    return one_line(line, columns)
+
+
+def _line(picture: Top, paused: str, cells: int) -> str:
     busy = "  ".join(
-        f"{one_line(island.name, 12)} {bar(island.computing, cells=6).plain} {percent(island.computing):>4}"
-        for island in picture.islands[:4]
+        f"{one_line(i.name, 12)} {f'{bar(i.computing, cells=cells).plain} ' if cells else ''}{percent(i.computing):>4}"
+        for i in picture.islands[:4]
     )
     who = [client for client in picture.clients if client.in_flight or client.waiting]
     if [client.name for client in who] == ["main"]:  # the user alone
         who = []
     parts = [
-        "PAUSED: %pw step, %pw resume" if picture.glance.paused else "",
+        paused,
         " ".join(
             f"{STATES[state].glyph} {count} {word}"
             for state, count, word in (
@@ -78,7 +90,7 @@ def top_line(picture: Top, columns: int = 100) -> str:
         ", ".join(f"{one_line(c.name, 12)}{' suspended' if c.suspended else ''}" for c in who[:4]),
         f"and {len(who) - 4} more" if len(who) > 4 else "",
     ]
-    return one_line(" │ ".join(filter(None, parts)), columns)
+    return " │ ".join(filter(None, parts))
 
 
 # --- pieces -------------------------------------------------------------------------------------
@@ -89,7 +101,8 @@ def _head(picture: Top, note: str) -> list[Text]:
 
     text = Text.assemble(("pwlab top", "bold"), f"  {seconds_text(picture.seconds)}")
     for state, count in picture.counts:
-        text.append(f"  {STATES[state].glyph} {count:,} {STATES[state].word}", STATES[state].colour)
+        style = state_style(state, picture.cut)
+        text.append(f"  {style.glyph} {count:,} {style.word}", style.colour)
     if not picture.counts:
         text.append("  nothing runs", _DIM)
     if picture.glance.paused:
@@ -101,7 +114,7 @@ def _head(picture: Top, note: str) -> list[Text]:
         below.append(f"  {held:,} wait for memory", "yellow")
     if note:
         below.append(f"  {note}", _DIM)
-    return [text, below]
+    return [text, below, *([Text(one_line(picture.doubts, 300), "yellow")] if picture.doubts else [])]
 
 
 def _programs(picture: Top, columns: int) -> list[Text]:
@@ -195,14 +208,15 @@ def _client(client: TopClient, name_w: int) -> Text:
     return text.append("  suspended", "yellow") if client.suspended else text
 
 
+_NEWS = {"failed": (STATES[NodeState.FAILED].glyph, "red"), "waited": ("▒", ""), "waiting": ("▒", "yellow")}
+
+
 def _news(news: TopNews, columns: int) -> Text:
     from rich.text import Text
 
-    glyph, colour = {"failed": (STATES[NodeState.FAILED].glyph, "red"), "waited": ("▒", "")}.get(
-        news.kind, ("!", "yellow")
-    )
-    took = f" {seconds_text(news.seconds)}" if news.kind == "waited" else ""
+    glyph, colour = _NEWS.get(news.kind, ("!", "yellow"))
+    took = f" {seconds_text(news.seconds)}" if news.kind in ("waited", "waiting") else ""
     where = f" at {source_text(news.source)}" if news.source else ""
     text = Text(f"{glyph} {news.kind}{took}{where}", colour)
-    text.append(f", {seconds_text(news.ago)} ago: ", _DIM)
+    text.append(f", {seconds_text(news.ago)} ago: " if news.kind != "waiting" else ": ", _DIM)
     return text.append(one_line(news.text, max(8, columns - width(text.plain))))

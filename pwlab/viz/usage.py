@@ -14,6 +14,7 @@ from ..ids import DeviceId
 from ..observe import MemoryRow, Part, RunModel, Spent, UsageView
 from ..units import bytes_text
 from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
+from .shares import by_need
 from .summary import bar
 from .tables import Figures, dim, name_cell
 
@@ -83,19 +84,6 @@ def grouped(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
     return out
 
 
-def sliding(series: Sequence[Sequence[float]], used: int) -> tuple[list[list[float]], int]:
-    """Each series' part, 0 to 1, of the sum of all in a window that ends at each bin, and its width in bins."""
-    bins = max(1, int(used / 24 + 0.5))
-    rows = [[0.0] * used for _ in series]
-    for at in range(used):
-        sums = [sum(values[max(0, at - bins + 1) : at + 1]) for values in series]
-        whole = sum(sums)
-        if whole > 1e-9:
-            for row, part in zip(rows, sums, strict=True):
-                row[at] = part / whole
-    return rows, bins
-
-
 # --- tables ---------------------------------------------------------------------------------------
 
 
@@ -135,7 +123,7 @@ def _clients(view: UsageView) -> Figures:
         ">memory",
         ">failed",
     )
-    for row in view.clients:
+    for row in by_need(view.clients):
         limit = f" of {bytes_text(row.max_bytes)}" if row.max_bytes is not None else ""
         table.add_row(
             name_cell(row.name if row.open else f"{row.name} (closed)", 18),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from .format import escape, seconds_text
+from .axis import Axis
+from .format import escape
 from .palette import BOX_MARKS, DARK, LIGHT, Mark, Palette
 from .svg_style import for_both_themes
 
@@ -33,6 +34,9 @@ def _rules(palette: Palette, paper: str, host: str = "") -> str:
         f".room{{fill:{accent}}}",
         f".full{{fill:{palette.failed}}}",
         f".cap{{stroke:{text}}}",
+        f".ink{{fill:{text}}}",
+        f".lead{{stroke:{muted}}}",
+        f".mm{{stroke:{muted};fill:none}}",
         f".ms{{stroke:{bg};fill:none}}",
         f".mf{{fill:{bg}}}",
         *(f".p{i}{{fill:{colour}}}" for i, colour in enumerate(palette.parts)),
@@ -54,9 +58,10 @@ class Page:
     y: float = 16.0
     parts: list[str] = field(default_factory=list[str])
 
-    def text(self, x: float, y: float, words: str, kind: str = "", end: bool = False) -> None:
-        anchor = ' text-anchor="end"' if end else ""
-        self.parts.append(f'<text class="{kind}" x="{number(x)}" y="{number(y)}"{anchor}>{escape(words)}</text>')
+    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "") -> None:
+        """Words; an ``anchor`` of "end" or "middle" stands at ``x`` instead of their beginning."""
+        at = f' text-anchor="{anchor}"' if anchor else ""
+        self.parts.append(f'<text class="{kind}" x="{px(x)}" y="{px(y)}"{at}>{escape(words)}</text>')
 
     def heading(self, words: str, about: str) -> None:
         self.text(16, self.y + 14, words, "h1")
@@ -64,74 +69,75 @@ class Page:
         self.y += 44
 
     def shape(self, kind: str, mark: str, path: str) -> None:
-        """A filled path, with its mark over it."""
-        if path:
+        """A filled path, with its mark over it; "" fills nothing, or marks nothing."""
+        if path and kind:
             self.parts.append(f'<path class="{kind}" d="{path}"/>')
-            if mark:
-                self.parts.append(f'<path fill="url(#{self.prefix}{mark})" d="{path}"/>')
+        if path and mark:
+            self.parts.append(f'<path fill="url(#{self.prefix}{mark})" d="{path}"/>')
 
     def bar(self, x: float, wide: float, pieces: Iterable[tuple[float, str, str]]) -> None:
         """Pieces side by side: share of the width, class and mark."""
         for share, kind, mark in pieces:
             if share > 0.001:
-                self.shape(kind, mark, f"M{number(x)} {number(self.y)}h{number(share * wide)}v11h{number(-share * wide)}z")
+                self.shape(kind, mark, f"M{px(x)} {px(self.y)}h{px(share * wide)}v11h{px(-share * wide)}z")
             x += share * wide
 
     def axis(self, x: float, wide: float, seconds: float) -> None:
-        for i in range(5):
-            at = x + wide * i / 4
-            self.text(
-                at - (12 if i == 4 else 0), self.y + 12, seconds_text(seconds * i / 4) if i else "0", "mu", i == 4
-            )
+        """Round times below a chart of so many seconds."""
+        for at, words in Axis(((0.0, seconds),)).ticks(6):
+            near = at * wide < wide - 3 * len(words)
+            self.text(x + at * wide, self.y + 12, words, "mu", "" if not at else "middle" if near else "end")
         self.y += 22
+
+    def areas(
+        self, layers: Sequence[tuple[Sequence[float], str, str]], x: float, wide: float, tall: float, top: float
+    ) -> None:
+        """Layers on top of each other, a step a bin, with class and mark; ``top`` is what is ``tall`` pixels high."""
+        low = self.y + tall
+        self.parts.append(f'<rect class="line" x="{px(x)}" y="{px(low)}" width="{px(wide)}" height="1"/>')
+        bins = max((len(values) for values, _, _ in layers), default=0)
+        floor = [0.0] * bins
+        for values, kind, mark in layers:
+            path: list[str] = []
+            start = 0
+            while start < bins:
+                value, under = (values[start] if start < len(values) else 0.0), floor[start]
+                end = start
+                # Bins alike are one box.
+                while end < bins and floor[end] == under and (values[end] if end < len(values) else 0.0) == value:
+                    floor[end] += value
+                    end += 1
+                if value > 0:
+                    at, across, high = x + wide * start / bins, wide * (end - start) / bins, tall * value / top
+                    foot = low - tall * under / top
+                    path.append(f"M{px(at)} {px(foot)}v{px(-high)}h{px(across)}v{px(high)}z")
+                start = end
+            self.shape(kind, mark, "".join(path))
 
     def svg(self, title: str, words: str) -> str:
         marks = "".join(_pattern(self.prefix + name, mark) for name, mark in BOX_MARKS.items())
+        marks += _pattern(f"{self.prefix}missed", BOX_MARKS["stripes"], "mm")
         tall = self.y + 10
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="pw-use" role="img" width="{number(WIDTH)}" '
-            f'height="{number(tall)}" viewBox="0 0 {number(WIDTH)} {number(tall)}" aria-labelledby="{self.prefix}t {self.prefix}d">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="pw-use" role="img" width="{px(WIDTH)}" '
+            f'height="{px(tall)}" viewBox="0 0 {px(WIDTH)} {px(tall)}" '
+            f'aria-labelledby="{self.prefix}t {self.prefix}d">'
             f'<title id="{self.prefix}t">{escape(title)}</title><desc id="{self.prefix}d">{escape(words)}</desc>'
             f"<style>{_style()}</style><defs>{marks}</defs>"
-            f'<rect class="bg" x="0.5" y="0.5" width="{number(WIDTH - 1)}" height="{number(tall - 1)}" rx="10"/>'
+            f'<rect class="bg" x="0.5" y="0.5" width="{px(WIDTH - 1)}" height="{px(tall - 1)}" rx="10"/>'
             f"{''.join(self.parts)}</svg>"
         )
 
 
-def _pattern(key: str, mark: Mark) -> str:
-    """A pattern in the colour of the paper."""
-    kind, drawn = ("ms", f' stroke-width="{mark.stroke:g}"') if mark.stroke else ("mf", "")
+def _pattern(key: str, mark: Mark, ink: str = "ms") -> str:
+    """A pattern, in the colour of the paper or in that of strokes of the class ``ink``."""
+    kind, drawn = (ink, f' stroke-width="{mark.stroke:g}"') if mark.stroke else ("mf", "")
     return (
         f'<pattern id="{key}" width="{mark.size}" height="{mark.size}" patternUnits="userSpaceOnUse">'
         f'<path class="{kind}" opacity="{mark.opacity:g}" d="{mark.path}"{drawn}/></pattern>'
     )
 
 
-def areas(
-    page: Page, layers: Sequence[tuple[Sequence[float], str, str]], x: float, wide: float, tall: float, top: float
-) -> None:
-    """Layers on top of each other, a step a bin; ``top`` is what is ``tall`` pixels high."""
-    low = page.y + tall
-    page.parts.append(f'<rect class="line" x="{number(x)}" y="{number(low)}" width="{number(wide)}" height="1"/>')
-    bins = max((len(values) for values, _, _ in layers), default=0)
-    floor = [0.0] * bins
-    for values, kind, mark in layers:
-        path: list[str] = []
-        start = 0
-        while start < bins:
-            value, under = (values[start] if start < len(values) else 0.0), floor[start]
-            end = start
-            # Bins alike are one box.
-            while end < bins and floor[end] == under and (values[end] if end < len(values) else 0.0) == value:
-                floor[end] += value
-                end += 1
-            if value > 0:
-                at, across, high = x + wide * start / bins, wide * (end - start) / bins, tall * value / top
-                path.append(f"M{number(at)} {number(low - tall * under / top)}v{number(-high)}h{number(across)}v{number(high)}z")
-            start = end
-        page.shape(kind, mark, "".join(path))
-    page.y += tall + 2
-
-
-def number(value: float) -> str:
+def px(value: float) -> str:
+    """Pixels, or a part of them, as text."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -11,15 +11,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .. import checks
 from ..config import noninteractive
 from ..errors import SessionClosed
-from ..events import ProgramOpened
-from ..observe import Run, RunModel, RunStats
+from ..observe import Run, RunModel, RunStats, told
 from ..runtime.clock import now
-from ..session import Session
+from ..session import Session, following
 from .tables import render, render_html
+from .terminal import columns
 from .top import Glance, Top, top
 from .top_text import top_text
 
@@ -94,17 +97,16 @@ class Played:
     """A recording, as it came, from its first program on.
 
     Raises:
-      ValueError: the speed is not above 0.
+      ValueError: the speed is no number above 0.
     """
 
     def __init__(self, run: Run, speed: float = 1.0, clock: Callable[[], float] = now):
-        if not speed > 0:
-            raise ValueError(f"the speed of a replay is above 0, not {speed:g}")
-        self._facts, self._next = run.facts, 0
-        self._model, self._stats = RunModel(), RunStats()
-        self._speed, self._clock = speed, clock
-        self._at = next((fact.time for fact in run.facts if isinstance(fact, ProgramOpened)), run.start)
-        self._end = run.end
+        self._speed, self._clock = checks.above_0("the speed of a replay", speed), clock
+        # In the order in which a session would have told them: what lasts, when it was over.
+        self._facts, self._next = sorted(run.facts, key=told), 0
+        self._model, self._stats = RunModel(damage=run.damage), RunStats()
+        self._at, self._end = run.begin, run.end
+        self._doubts = run.doubts
         self._looked = clock()
 
     @property
@@ -119,17 +121,21 @@ class Played:
         if self.ended:
             self._at = min(self._at, self._end)
         elif not self._model.alive:
-            self._at = max(self._at, self._facts[self._next].time - PAUSE)
-        return top(self._model, self._stats, self._at)
+            self._at = max(self._at, told(self._facts[self._next]) - PAUSE)
+        return self._top()
 
     def last(self) -> Top:
         """The moment of the end."""
         self._at = self._end
         self._fold()
-        return top(self._model, self._stats, self._at)
+        return self._top()
+
+    def _top(self) -> Top:
+        cut = self.ended and bool(self._model.damage)
+        return replace(top(self._model, self._stats, self._at), doubts=self._doubts, cut=cut)
 
     def _fold(self) -> None:
-        while not self.ended and self._facts[self._next].time <= self._at:
+        while not self.ended and told(self._facts[self._next]) <= self._at:
             self._model.add(self._facts[self._next])
             self._stats.add(self._facts[self._next])
             self._next += 1
@@ -244,13 +250,11 @@ def watch_in_notebook(
 
 
 @contextmanager
-def beside(session: Callable[[], Session | None], console: Console | None = None) -> Iterator[None]:
+def beside(console: Console | None = None) -> Iterator[None]:
     """While the block runs, draws on standard error what its session does; the last picture stays.
 
-    What the block prints stands above.  Where standard error is no terminal, the picture is written at the end.
-
-    Args:
-      session: the one that runs, or None.
+    What the block prints stands above.  Where standard error is no terminal, the picture is written at the end.  Of a
+    session that the block stops, it is that of the moment when it stopped.
     """
     from rich.console import Console
     from rich.live import Live
@@ -261,22 +265,29 @@ def beside(session: Callable[[], Session | None], console: Console | None = None
     shown: Top | None = None
 
     def draw() -> Text:
-        nonlocal held, shown
-        present = session()
-        if present is not None and (held is None or held.session is not present):
-            held = Watched(present)
-            held.wait()
         if held is not None and not held.ended:
-            shown = held.picture()
+            look(held)
         return Text("no session has been started", "bright_black") if shown is None else _fitting(shown, screen)
 
-    with Live(
-        console=screen,
-        get_renderable=draw,
-        refresh_per_second=1 / PERIOD,
-        auto_refresh=not noninteractive(),
-        redirect_stdout=sys.stdout.isatty(),
-        vertical_overflow="crop",
+    def look(source: Watched) -> None:
+        nonlocal shown
+        shown = source.picture()
+
+    def begin(session: Session) -> None:
+        nonlocal held
+        held = Watched(session)
+        session.at_close(partial(look, held))
+
+    with (
+        following(begin),
+        Live(
+            console=screen,
+            get_renderable=draw,
+            refresh_per_second=1 / PERIOD,
+            auto_refresh=not noninteractive(),
+            redirect_stdout=sys.stdout.isatty(),
+            vertical_overflow="crop",
+        ),
     ):
         yield
         if held is not None:
@@ -286,8 +297,9 @@ def beside(session: Callable[[], Session | None], console: Console | None = None
 
 
 def print_once(picture: Top) -> None:
-    """The picture as plain text."""
-    print(render(top_text(picture, COLUMNS, ROWS), COLUMNS))
+    """The picture as plain text, as wide as the terminal."""
+    wide = columns(COLUMNS)
+    print(render(top_text(picture, wide, ROWS), wide))
 
 
 def _fitting(picture: Top, console: Console, note: str = "") -> Text:

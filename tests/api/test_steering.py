@@ -129,7 +129,7 @@ def test_cancelling_a_client_leaves_it_open_and_others_alone(calm: pw.Session) -
     for value in (z, again):
         np.testing.assert_array_equal(value.result(), expected())
     alice.cancel("enough")  # nothing of it runs
-    with pytest.raises(UnknownName, match=r"no client is called 'alise'.*did you mean 'alice'"):
+    with pytest.raises(UnknownName, match=r"no client is called 'alise'; did you mean 'alice'"):
         calm.steering.cancel(client="alise")
 
 

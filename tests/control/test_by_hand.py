@@ -137,7 +137,7 @@ def test_a_slice_that_is_given_back_holds_nothing(lab):
     [
         ({"program": 77}, "program 77 has ended, or never was: there is nothing of it to hold"),
         ({"slice": 77}, "slice 77 is not mapped: there is nothing of it to hold"),
-        ({"client": "x"}, r"no client is called 'x': it was never opened, or is closed\. Clients: none"),
+        ({"client": "x"}, r"no client is called 'x'\. None is open"),
     ],
 )
 def test_unknown_entities(lab, entity, text):

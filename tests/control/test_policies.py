@@ -21,6 +21,7 @@ from pwlab.control.records import Placement, Program
 from pwlab.errors import PolicyError, UnknownName
 from pwlab.events import (
     ClientOpened,
+    Dispatch,
     IslandJoined,
     IslandSpec,
     Launch,
@@ -32,6 +33,7 @@ from pwlab.events import (
     Noted,
     Prepare,
     SettingsChanged,
+    SettingsKnown,
     SliceRequested,
 )
 from pwlab.ids import DeviceId, IslandId, NodeId, ProgramId, SliceId
@@ -331,6 +333,27 @@ def test_a_policy_that_misbehaves_is_removed_and_told_once(lab, policy, text):
     lab.controller.register("mine", longest)
     lab.settings(policy="mine")
     lab.end()
+
+
+def told_settings(lab):
+    facts = (fact for _, _, facts in lab.trace for fact in facts if isinstance(fact, SettingsKnown))
+    return [(fact.policy, fact.dispatch, fact.max_in_flight) for fact in facts]
+
+
+def test_settings_are_told_at_the_start_and_when_they_change(lab):
+    assert told_settings(lab) == [("fifo", Dispatch.PARALLEL, 16)]
+    lab.settings(policy="shortest")
+    lab.settings(policy="shortest", max_in_flight=16)
+    lab.settings(dispatch=Dispatch.SEQUENTIAL, max_in_flight=4)
+    assert told_settings(lab)[1:] == [("shortest", Dispatch.PARALLEL, 16), ("shortest", Dispatch.SEQUENTIAL, 4)]
+
+
+def test_that_fifo_took_over_from_a_policy_is_told(lab):
+    queued(lab)
+    lab.controller.register("mine", lambda lanes: None)
+    lab.settings(policy="mine")
+    lab.drain()
+    assert [policy for policy, _, _ in told_settings(lab)[-3:]] == ["fifo", "mine", "fifo"]
 
 
 def test_a_policy_sees_copies_and_can_reach_nothing(lab):

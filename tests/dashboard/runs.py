@@ -32,8 +32,8 @@ NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="!!! NOT TESTED: the dashboard's JavaScript, for there is no node")
 
 
-def run(launches: int, program: int = 20) -> Iterator[Fact]:
-    """Two islands of four devices; programs of ``program`` launches, chained, on the islands in turn."""
+def run(launches: int, program: int = 20, clients: int = 3) -> Iterator[Fact]:
+    """Two islands of four devices; programs of ``program`` launches, chained, on the islands and by clients in turn."""
     islands = [
         IslandSpec(IslandId(i), f"island{i}", tuple(DeviceId(4 * i + k) for k in range(4)), "tpu") for i in range(2)
     ]
@@ -44,7 +44,7 @@ def run(launches: int, program: int = 20) -> Iterator[Fact]:
     for k in range(launches):
         id, island = ProgramId(k // program + 1), islands[k // program % 2]
         if k % program == 0:
-            yield ProgramOpened(now, id, f"step {id}", f"client {id % 3}", Source("Cell In[4]", 3, "y = f(x)"))
+            yield ProgramOpened(now, id, f"step {id}", f"client {id % clients}", Source("Cell In[4]", 3, "y = f(x)"))
         node = NodeId(k + 1)
         source = Source("Cell In[4]", k % 9 + 1, f"y = layer{k % 9}(x)")
         inputs = (BufferId(k),) if k % program else ()

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from viz.runs import run as small_run
 
-from pwlab.events import Fact, Noted
+from pwlab.events import Fact, Noted, WaitBegan, Waited
+from pwlab.ids import BufferId
 from pwlab.observe import FactRing, model_of
 from pwlab.viz.dashboard import Encoder, Feed, snapshot
 from pwlab.viz.dashboard.encode import LONGEST
@@ -68,6 +69,18 @@ def told(facts: list[Fact], batches: list[int]) -> dict:
 
 
 @needs_node
+def test_a_wait_is_known_from_its_begin_on() -> None:
+    begun = [WaitBegan(1.0, "float(x)", None), WaitBegan(2.0 + 1e-7, "float(y)", None, BufferId(3))]
+    over = [Waited(2.0 + 1e-7, 0.5, "float(y)", None, BufferId(3)), Waited(0.5, 2.0, "old", None)]
+    for batches in ([4], [1, 1, 1, 1], [2, 2]):
+        page = told([*begun, *over], batches)
+        assert page["waits"] == [["float(x)", "", None], ["float(y)", "", 0.5], ["old", "", 2.0]]
+        assert (page["waited"], page["begun"]) == ([1, 2], [0])
+    model = model_of([*begun, *over])
+    assert list(model.waiting.values()) == [begun[0]] and list(model.waits) == over
+
+
+@needs_node
 def test_the_page_knows_what_the_model_knows() -> None:
     facts = small_run()
     model = model_of(facts)
@@ -81,7 +94,7 @@ def test_the_page_knows_what_the_model_knows() -> None:
         assert theirs["sources"] == [i for i in ours.spec.inputs if i in model.producer]
         if ours.end is not None and ours.start is not None:
             assert abs(theirs["seconds"] - (ours.end - ours.start)) < 2e-6
-    assert page["waits"] == [[w.reason, w.source.cell if w.source else ""] for w in model.waits]
+    assert page["waits"] == [[w.reason, w.source.cell if w.source else "", w.seconds] for w in model.waits]
     assert page["islands"] == [i.name for i in model.islands.values()]
 
 

@@ -43,6 +43,9 @@ def pictures_alone(it: Lab) -> None:
     it.page.wait_for_selector("text=/Loading widget|model not found/", state="hidden")
 
 
+#: The colour scheme that a static picture is drawn for.
+SCHEME = "getComputedStyle(document.querySelector('[class^=pwlab-static-] img')).colorScheme"
+
 #: How many colours there are where the timeline writes the names of its rows; text has many shades.
 SHADES = """() => {
     const canvas = document.querySelector(".pw-canvas");
@@ -163,6 +166,11 @@ def test_live_keyboard_failure_dark_reload_and_reopened(it: Lab) -> None:
     pictures_alone(it)
     it.shot("without_state")
 
+    # What they show is light or dark as the host is, whatever the reader's system prefers.
+    for theme, scheme in (("JupyterLab Dark", "dark"), ("JupyterLab Light", "light")):
+        it.page.evaluate(f"jupyterapp.commands.execute('apputils:change-theme', {{theme: '{theme}'}})")
+        it.until(f"{SCHEME} == '{scheme}'")
+
 
 def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None:
     import nbconvert
@@ -170,9 +178,10 @@ def test_a_page_of_nbconvert_shows_pictures_without_the_network(it: Lab) -> None
     html, _ = nbconvert.HTMLExporter().from_filename(str(it.folder / "live.ipynb"))
     page = Path(it.folder / "live.html")
     page.write_text(html, encoding="utf-8")
-    offline = it.page.context.browser.new_context(offline=True).new_page()
+    offline = it.page.context.browser.new_context(offline=True, color_scheme="dark").new_page()
     offline.goto(page.as_uri(), wait_until="domcontentloaded")
     offline.wait_for_selector("[class^=pwlab-static-] img")
+    assert offline.evaluate(SCHEME) == "light", "the page is light, and its reader's system is dark"
     widths = offline.evaluate("[...document.querySelectorAll('[class^=pwlab-static-] img')].map(i => i.naturalWidth)")
     assert widths and all(width > 100 for width in widths)
     (ROOT / "build" / "dashboard").mkdir(parents=True, exist_ok=True)
@@ -204,7 +213,7 @@ def test_sixteen_clients_some_with_names_that_try_to_do_harm(it: Lab) -> None:
     keys = it.page.evaluate("[...document.querySelectorAll('.pw-scroll .pw-pick')].map(b => b.dataset.key)")
     assert {key[:200] for key in keys} == {f"client {name}"[:200] for name in NAMES}
     tips = it.page.evaluate("[...document.querySelectorAll('.pw-scroll tbody tr')].map(row => row.dataset.tip)")
-    asked = dict(zip(keys, (tip.split("asked for share ")[1] for tip in tips), strict=True))
+    asked = dict(zip(keys, (tip.split("asked for share ")[1].split("\n")[0] for tip in tips), strict=True))
     assert [asked[f"client client {i}"] for i in range(11)] == list("12341234123")
     assert all(percent.endswith("%") for row in rows for percent in row[1:3])
     shown = [row[0] for row in rows]

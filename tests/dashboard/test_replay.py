@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ from viz import runs
 from pwlab.errors import UnknownName
 from pwlab.events import BuffersFreed, NodeState
 from pwlab.observe import Run
-from pwlab.viz import Replay
+from pwlab.viz import Replay, StaticView, Tab
 from pwlab.viz.dashboard.replayed import page_parts, replay_widget
 from pwlab.viz.dashboard.snapshot import snapshot_of
 from pwlab.viz.dashboard.words import WORDS
@@ -33,17 +34,20 @@ def node(script: str, given: Any) -> Any:
 
 def moments(held: Run) -> list[float]:
     """Times between facts, so that rounding to a microsecond decides nothing; forwards, back, and to and fro."""
-    reported = sorted({fact.time - held.start for fact in held.facts})
+    reported = sorted({fact.time - held.begin for fact in held.facts if fact.time >= held.begin})
     gaps = [(a + b) / 2 for a, b in pairwise(reported) if b - a > 1e-5]
     some = gaps[:: max(1, len(gaps) // 25)]
-    return [*some, *reversed(some), *(some[i * 7 % len(some)] for i in range(len(some))), held.seconds + 1]
+    return [*some, *reversed(some), *(some[i * 7 % len(some)] for i in range(len(some))), held.seconds]
 
 
 @needs_node
 @pytest.mark.parametrize("held", [Run(tuple(runs.run())), Run(tuple(run(300)))], ids=["failed", "two islands"])
 def test_every_moment_is_that_of_the_model(held: Run) -> None:
     times = moments(held)
-    given = {"packed": base64.b64encode(snapshot_of(held)).decode(), "times": times}
+    given = {
+        "packed": base64.b64encode(snapshot_of(held)).decode(),
+        "times": [held.begin - held.start + time for time in times],
+    }
     shown = node(str(JS / "check" / "moments.mjs"), given)
     ended = 0
     for time, page in zip(times, shown, strict=True):
@@ -57,7 +61,8 @@ def test_every_moment_is_that_of_the_model(held: Run) -> None:
         assert page["ends"] == sum(n.state.ended for n in nodes)
         assert page["frees"] == sum(len(f.buffers) for f in held.between(-1, time) if isinstance(f, BuffersFreed))
         assert sum(page["programs"]) == len(nodes)
-        assert page["now"] == pytest.approx(time)
+        assert page["now"] == pytest.approx(held.begin - held.start + time)
+        assert (page["begin"], page["end"]) == pytest.approx((held.begin - held.start, held.end - held.start), abs=2e-6)
         seconds = [n.seconds or 0.0 for n in nodes if n.state.ended]
         assert [s for s, n in zip(page["ran"], nodes, strict=True) if n.state.ended] == pytest.approx(seconds, abs=2e-6)
         ended = max(ended, page["ends"])
@@ -100,7 +105,41 @@ def test_outside_a_notebook_it_prints_the_end(capsys: pytest.CaptureFixture[str]
     replay = Replay(Run(tuple(runs.run())))
     replay.show()
     assert "What ran where" in capsys.readouterr().out
+    for tab, view in STILL.items():
+        replay.show(tab)
+        assert capsys.readouterr().out == f"{view(replay)}\n"
     replay.close()
+
+
+STILL: dict[Tab, Callable[[Replay], StaticView]] = {
+    "timeline": Replay.timeline,
+    "graph": Replay.graph,
+    "utilisation": Replay.utilisation,
+    "memory": Replay.memory,
+    "clients": Replay.clients,
+}
+
+
+@pytest.mark.parametrize("tab", STILL)
+def test_where_no_javascript_runs_the_view_that_was_asked_for_is_shown(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs: list[dict[str, str]] = []
+    monkeypatch.setattr("pwlab.viz.dashboard.kernel.shell", lambda: object())
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: outputs.append(data))
+    replay = Replay(Run(tuple(runs.run())))
+    replay.show(tab)
+    view = STILL[tab](replay)
+    assert view.html in outputs[0]["text/html"] and outputs[0]["text/html"].count("<img") == 1
+    assert outputs[0]["text/plain"] == view.text
+    replay.show()
+    assert outputs[2]["text/html"].count("<img") == 2
+    replay.close()
+
+
+def test_an_unknown_view_is_refused_in_a_script_too() -> None:
+    with pytest.raises(UnknownName, match=r"no view is called 'tmeline'; did you mean 'timeline'\? There are: time"):
+        Replay(Run(tuple(runs.run()))).show("tmeline")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_page_holds_no_text_that_could_end_its_script() -> None:

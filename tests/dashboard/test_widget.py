@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 import pwlab as pw
 from pwlab.errors import UnknownName
+from pwlab.records import recorded
+from pwlab.viz import Tab
 from pwlab.viz.dashboard import Dashboard
 from pwlab.viz.dashboard.words import WORDS
 
@@ -65,6 +69,25 @@ def test_a_single_view(session: pw.Session) -> None:
     dashboard = Dashboard(session, tab="memory", explain=True)
     assert (dashboard.widget.tab, dashboard.widget.single, dashboard.widget.words) == ("memory", True, WORDS)
     dashboard.close()
+
+
+@pytest.mark.parametrize("tab", get_args(Tab))
+def test_the_static_form_of_a_single_view_is_its_picture_and_its_numbers(session: pw.Session, tab: Tab) -> None:
+    work(session)
+    dashboard = Dashboard(session, tab=tab)
+    bundle = dashboard._repr_mimebundle_()
+    dashboard.close()
+    assert bundle["text/html"].count("<img") == 1 and "What ran where" not in bundle["text/html"]
+    assert bundle["text/plain"] == getattr(pw.replay(recorded()), tab)().text
+
+
+def test_the_static_form_of_all_views_has_what_ran_where_once(session: pw.Session) -> None:
+    work(session)
+    dashboard = Dashboard(session)
+    bundle = dashboard._repr_mimebundle_()
+    dashboard.close()
+    assert bundle["text/html"].count("<img") == 5 and bundle["text/html"].count("What ran where") == 1
+    assert "What ran where" in bundle["text/plain"] and "Timeline of" in bundle["text/plain"]
 
 
 def test_an_unknown_view_is_refused(session: pw.Session) -> None:

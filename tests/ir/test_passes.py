@@ -319,7 +319,7 @@ def test_an_unknown_pass_suggests_the_nearest() -> None:
         lower(Builder().graph(), DEVICES, after="plce")
     assert str(caught.value) == (
         "no pass is called 'plce'; did you mean 'place'? "
-        "The passes are prune, place, group, transfer, coalesce, assign."
+        "The passes are: prune, place, group, transfer, coalesce, assign"
     )
 
 

@@ -123,6 +123,22 @@ def test_islands_and_slices_outlast_everything() -> None:
     assert ProgramId(1) not in model_of(batch.facts).programs
 
 
+@pytest.mark.parametrize(("nodes", "keep", "recent"), [(2_000, 8_000, 64), (5_000, 3_000, 64), (500, 300, 300)])
+def test_a_reader_is_told_how_much_is_whole(nodes: int, keep: int, recent: int) -> None:
+    ring = FactRing(keep, recent)
+    sent = [ISLAND, SLICE, *(fact for number in range(1, nodes + 1) for fact in node(number))]
+    ring.extend(sent)
+    batch = ring.after(0)
+    newest = [fact for fact in batch.facts[-batch.whole :] if not isinstance(fact, Noted)]
+    assert newest == sent[-len(newest) :] and batch.whole >= keep // 2
+    assert batch.missed + len(batch.facts) == ring.last
+
+
+def test_of_what_is_all_there_all_is_whole() -> None:
+    batch = filled(500, 10_000).after(777)
+    assert batch.whole == len(batch.facts) > 0 and batch.missed == 0
+
+
 def test_the_user_is_told_once() -> None:
     notes = [fact for fact in filled(3_000, 8_000).after(0).facts if isinstance(fact, Noted)]
     [note] = notes

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pwlab.events import ControllerWorked, ProgramOpened
-from pwlab.ids import NodeId, ProgramId
-from pwlab.observe import COLUMNS, Run, SpanKind, Totals, gaps, lanes, node_columns, spans_of, stats_of, totals_of
+from pwlab.events import ControllerWorked, ProgramOpened, WaitBegan
+from pwlab.ids import BufferId, NodeId, ProgramId
+from pwlab.observe import NODE_COLUMNS, Run, SpanKind, Totals, gaps, lanes, node_columns, spans_of, stats_of, totals_of
 from tests.viz import runs
 
 TIMES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)).map(lambda t: (t[0], t[0] + t[1]))).map(sorted)
@@ -53,6 +53,12 @@ def test_the_controllers_work_belongs_to_the_programs_during_which_it_began() ->
     assert totals_of(work[None], ()).control_seconds == pytest.approx(0.1 + 0.002 + 0.1)
 
 
+def test_a_wait_that_goes_on_is_open() -> None:
+    model = Run((*runs.run(), WaitBegan(1.1, "float(x)", None, BufferId(9)))).model
+    (span,) = [s for s in spans_of(model) if s.kind is SpanKind.WAIT and s.open]
+    assert (span.name, span.start, span.end, span.program) == ("float(x)", 1.1, model.now, runs.P)
+
+
 def test_gaps_are_the_times_in_which_nothing_was_going_on() -> None:
     spans = spans_of(Run(tuple(runs.run())).model)
     assert gaps(spans) == [] and gaps([]) == []
@@ -62,7 +68,7 @@ def test_gaps_are_the_times_in_which_nothing_was_going_on() -> None:
 def test_totals_agree_with_the_statistics_of_the_run() -> None:
     run = Run(tuple(runs.run()))
     devices = [d for island in run.model.islands.values() for d in island.devices]
-    totals, stats = totals_of(spans_of(run.model), devices), stats_of(run.facts)
+    totals, stats = totals_of(spans_of(run.model), devices, run.model.failed()), stats_of(run.facts)
     assert totals.wall == pytest.approx(stats.active_seconds(), abs=0.01)
     assert totals.device_seconds == pytest.approx(stats.device_seconds, abs=1e-3)
     assert totals.moving_seconds == pytest.approx(sum(d.moving for d in stats.devices.values()), abs=1e-9)
@@ -79,8 +85,8 @@ def test_totals_of_nothing() -> None:
 
 def test_the_table_has_a_row_a_node() -> None:
     run = Run(tuple(runs.run()))
-    columns = node_columns(run.model, run.start)
-    assert list(columns) == list(COLUMNS) and {len(column) for column in columns.values()} == {len(runs.NODES)}
+    columns = node_columns(run)
+    assert list(columns) == list(NODE_COLUMNS) and {len(column) for column in columns.values()} == {len(runs.NODES)}
     row = {name: column[3] for name, column in columns.items()}
     assert row["node"] == NodeId(4) and row["name"] == "encoder_block" and row["kind"] == "compute"
     assert (row["program"], row["client"], row["slice"], row["island"]) == ("train_step", "main", "a", "island0")

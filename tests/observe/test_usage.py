@@ -311,3 +311,12 @@ def test_a_level_shows_the_most_of_each_bin(changes: list[tuple[float, int]]) ->
         before = [value for at, value in moments if at < low][-1:] or [0]
         inside = [value for at, value in moments if low <= at < high or (bin == used - 1 and at >= low)]
         assert most == max([*before, *inside])
+
+
+def test_a_moment_that_stands_earlier_counts_where_it_stands() -> None:
+    level = Level(BinClock())
+    for moment, (bin, by) in enumerate([(1.5, 5), (2.5, 1), (1.75, 3)]):
+        level.change(float(moment), bin * FIRST_WIDTH, by)
+    assert level.series(3) == (0, 9, 9) and level.peak == 9
+    level.change(3.0, 3.5 * FIRST_WIDTH, -2)
+    assert level.series(4) == (0, 9, 9, 7) and level.peak == 9

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pwlab.viz.axis import BREAK, Axis, axis_of
+from pwlab.viz.axis import BREAK, BREAKS, Axis, axis_of
 
 SPANS = st.lists(
     st.tuples(st.floats(0, 1e4), st.floats(0, 100)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=30
@@ -51,10 +51,14 @@ def test_everything_is_drawn_to_scale_and_the_axis_is_full(spans: list[tuple[flo
 @pytest.mark.parametrize(
     ("seconds", "labels"),
     [
-        (0.008, ["0", "1.00 ms", "2.00 ms", "3.00 ms", "4.00 ms", "5.00 ms", "6.00 ms", "7.00 ms", "8.00 ms"]),
+        (0.008, ["0", "1 ms", "2 ms", "3 ms", "4 ms", "5 ms", "6 ms", "7 ms", "8 ms"]),
         (0.5e-3, ["0", "100 µs", "200 µs", "300 µs", "400 µs", "500 µs"]),
-        (300.0, ["0", "60.0 s", "2 min 00 s", "3 min 00 s", "4 min 00 s", "5 min 00 s"]),
-        (4 * 3600.0, ["0", "30 min 00 s", "1 h 00 min", "1 h 30 min", "2 h 00 min", "2 h 30 min"]),
+        (4.0, ["0", "500 ms", "1.0 s", "1.5 s", "2.0 s", "2.5 s", "3.0 s", "3.5 s", "4.0 s"]),
+        (0.15, ["0", "20 ms", "40 ms", "60 ms", "80 ms", "100 ms", "120 ms", "140 ms"]),
+        (120.0, ["0", "20 s", "40 s", "60 s", "80 s", "1 min 40 s", "2 min 00 s"]),
+        (300.0, ["0", "60 s", "2 min", "3 min", "4 min", "5 min"]),
+        (4 * 3600.0, ["0", "30 min", "1 h 00 min", "1 h 30 min", "2 h 00 min", "2 h 30 min"]),
+        (16 * 3600.0, ["0", "2 h", "4 h", "6 h", "8 h"]),
     ],
 )
 def test_ticks_are_round(seconds: float, labels: list[str]) -> None:
@@ -64,7 +68,13 @@ def test_ticks_are_round(seconds: float, labels: list[str]) -> None:
 def test_ticks_tell_true_times_beyond_a_break() -> None:
     axis = axis_of([(0.0, 1.0), (100.0, 101.0)])
     texts = [text for _, text in axis.ticks(4)]
-    assert texts == ["0", "500 ms", "1.00 s", "1 min 40 s", "1 min 40 s", "1 min 41 s"]
+    assert texts == ["0", "500 ms", "1.0 s", "1 min 40.0 s", "1 min 40.5 s", "1 min 41.0 s"]
+
+
+def test_breaks_leave_most_of_the_axis_to_what_happened() -> None:
+    axis = axis_of((100.0 * i, 100.0 * i + 1) for i in range(20))
+    assert len(axis.breaks()) == 19
+    assert sum(end - start for start, end, _ in axis.breaks()) == pytest.approx(BREAKS)
 
 
 def test_nothing_has_an_axis_too() -> None:

@@ -6,13 +6,26 @@ import re
 from dataclasses import replace
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pwlab.events import Link, NodeAdded, NodeKind, NodeSpec, NodeState, OutputSpec
+from pwlab.errors import UnknownName
+from pwlab.events import (
+    Link,
+    NodeAdded,
+    NodeEnded,
+    NodeKind,
+    NodeSpec,
+    NodeState,
+    OutputSpec,
+    ProgramEnded,
+    ProgramOpened,
+)
 from pwlab.ids import BufferId, IslandId, NodeId, ProgramId, SliceId, Source
 from pwlab.observe import RunModel, model_of
-from pwlab.viz import GraphPicture, picture, svg
+from pwlab.viz import GraphPicture, graph_text, picture, svg
+from pwlab.viz.format import seconds_text
 from pwlab.viz.layout import Item, place
 
 from . import runs
@@ -126,6 +139,43 @@ def test_still_too_many_groups_become_one_a_slice() -> None:
     assert picture(model_of(runs.run()), limit=4).note == "15 nodes shown as 3 groups, by slice"
 
 
+def in_a_script() -> RunModel:
+    """The run as a script: two of its lines compute a hundred nodes each, of which one is cancelled and one failed."""
+    model = RunModel()
+    for fact in runs.run()[:5]:
+        model.add(fact)
+    for number in range(1, 201):
+        line = 7 + number // 101
+        spec = runs.node(number, "step", runs.A, (number - 1,), cell="/home/me/train.py", line=line)
+        model.add(NodeAdded(0.0, runs.P, spec))
+        states = {50: NodeState.CANCELLED, 150: NodeState.FAILED}
+        cause = spec.id if number == 150 else None
+        model.add(NodeEnded(1.0, spec.id, states.get(number, NodeState.DONE), error="no luck" if cause else "",
+                            cause=cause))  # fmt: skip
+    return model
+
+
+def test_in_a_script_lines_are_what_cells_are_in_a_notebook() -> None:
+    drawn = picture(in_a_script(), limit=60)
+    check(drawn)
+    assert drawn.note == "200 nodes shown as 2 groups, by line and slice"
+    assert [n.label for n in drawn.nodes] == ["train.py:7", "train.py:8"]
+    assert picture(in_a_script(), by="cell") == drawn
+
+
+def test_a_group_tells_how_many_of_it_are_not_like_the_others() -> None:
+    first, second = picture(in_a_script(), limit=60).nodes
+    assert (first.state, first.sub, first.error) == (NodeState.CANCELLED, "step, 100 nodes, 1 cancelled", "")
+    assert (second.state, second.sub) == (NodeState.FAILED, "step, 100 nodes, 1 failed")
+    assert second.error == "step: no luck"
+    assert "100 nodes, 1 cancelled" in graph_text(picture(in_a_script(), limit=60))
+
+
+def test_a_grouping_that_is_none() -> None:
+    with pytest.raises(UnknownName, match=r"no grouping is called 'line'.* There are: cell, slice, client"):
+        picture(RunModel(), by="line")  # pyright: ignore[reportArgumentType]
+
+
 def test_a_buffer_read_twice_is_one_edge_with_its_bytes_once() -> None:
     model = RunModel()
     model.add(NodeAdded(0.0, runs.P, runs.node(1, "f", runs.A, kb=4)))
@@ -148,11 +198,30 @@ def test_nothing_is_a_picture_too() -> None:
 
 
 def test_what_was_forgotten_is_told() -> None:
-    model = RunModel(keep_nodes=4)
-    for fact in runs.run():
-        model.add(fact)
-    model.forgotten = 3
-    assert "3 older nodes no longer kept" in picture(model).note
+    model = RunModel(keep_nodes=10)
+    model.extend(runs.run())
+    model.extend([NodeAdded(2.0, runs.P, runs.node(n, "more", runs.A)) for n in range(100, 103)])
+    assert model.forgotten and model.whole_from is not None and 1.0 < model.whole_from < 1.0162
+    told = f"gone: the last {seconds_text(2.0 - model.whole_from)} are whole, and shares are of those"
+    drawn = picture(model)
+    assert drawn.note == f"the oldest detail is {told}"
+    assert told in svg(drawn) and told in graph_text(drawn)
+
+
+def test_of_a_program_that_was_forgotten_no_detail_is_left() -> None:
+    model = RunModel(whole_from=2.25)
+    model.extend(runs.run()[:5])
+    for number in (1, 2):
+        model.add(ProgramOpened(float(number), ProgramId(number), f"p{number}", "main", None))
+    model.extend([ProgramEnded(1.5, ProgramId(1), NodeState.DONE), NodeAdded(2.5, ProgramId(2), runs.NODES[0])])
+    told = "no detail of this is left: it is older than the last 250 ms, which alone are whole"
+    drawn = picture(model, [ProgramId(1)])
+    assert drawn.nodes == () and drawn.note == told
+    for text in (graph_text(drawn), svg(drawn)):
+        assert told in text and "nothing has been recorded" not in text
+    assert "the last 250 ms are whole" in picture(model, [ProgramId(2)]).note
+    assert picture(replace(model, whole_from=2.0), [ProgramId(2)]).note == ""
+    assert picture(replace(model, whole_from=2.5)).note.endswith("gone, and of the rest nothing is whole")
 
 
 def test_a_slice_that_moved_has_a_lane_on_each_island() -> None:
@@ -201,8 +270,10 @@ def test_an_edge_says_what_flows() -> None:
     model.add(NodeAdded(0.0, runs.P, runs.node(2, "g", runs.A, (1,))))
     model.add(NodeAdded(0.0, runs.P, runs.node(3, "h", runs.A, (1, 9))))
     assert [(e.shape, e.bytes) for e in picture(model).edges] == [("f32[8,128]", 4096), ("2 values", 4104)]
-    # Edges that carry different values are named where they arrive.
-    assert re.findall(r'class="by"[^>]*>([^<]*)<', svg(picture(model))) == ["f32[8,128] 4.0 KB", "2 values 4.0 KB"]
+    # Edges that carry different values are named where they arrive; here there is no room for more than the bytes.
+    drawn = svg(picture(model))
+    assert re.findall(r'class="by"[^>]*>([^<]*)<', drawn) == ["4.0 KB", "4.0 KB"]
+    assert "<title>f32[8,128] 4.0 KB</title>" in drawn and "<title>2 values 4.0 KB</title>" in drawn
 
 
 def test_parallel_nodes_make_a_block_and_not_a_line() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pwlab.events import Noted
+from pwlab.events import NodeState, Noted, ProgramEnded, ProgramOpened
+from pwlab.ids import ProgramId
 from pwlab.observe import Run, read_run
 from pwlab.viz import report
 
@@ -69,6 +70,39 @@ def test_it_has_everything() -> None:
         assert words in page.text, words
 
 
+def test_numbers_and_places_never_break_and_names_may() -> None:
+    text = report(Run(tuple(runs.run())))
+    assert "white-space:nowrap" in text and "td.long{white-space:normal" in text
+    assert re.search(r'<td class="long">train_step</td>', text)
+    for cell in ("Cell In[4]:1", "▶ running"):
+        assert f"<td>{cell}</td>" in text
+    assert "<th>" in text and not re.search(r"<th[^>]*>[>~]", text)
+
+
+def test_what_is_not_there_is_told_first() -> None:
+    facts = (
+        *runs.run(),
+        ProgramOpened(0.5, ProgramId(7), "early", "main", None),
+        ProgramEnded(0.6, ProgramId(7), NodeState.DONE),
+    )
+    page = Page(report(Run(facts, 3, {}, 1.002, "run.jsonl ends after line 9 <b>")))
+    whole = page.text.index(
+        "Not all is here: damaged: run.jsonl ends after line 9 <b>; the oldest detail is gone: the last"
+    )
+    assert whole < page.text.index("Timeline")
+    for words in ("(3 older facts no longer kept)", "┆ cut off", "detail gone", "15 known", "of what is whole"):
+        assert words in page.text, words
+    assert "▶ running" not in page.text.partition("Programs")[2]
+    assert "Not all is here" not in Page(report(Run(tuple(runs.run())))).text
+
+
+def test_its_lengths_say_what_they_are() -> None:
+    run = Run(tuple(runs.run()))
+    page = Page(report(run))
+    assert run.seconds == pytest.approx(0.016) and "16.0 ms from the first program to the last fact" in page.text
+    assert page.text.partition("last fact")[2].startswith("16.0 ms" + "in which a program was open")
+
+
 def test_it_loads_nothing_and_says_so_to_the_browser() -> None:
     text = report(Run(tuple(runs.run())))
     page = Page(text)
@@ -82,7 +116,7 @@ def test_it_loads_nothing_and_says_so_to_the_browser() -> None:
 
 
 def test_the_facts_in_it_are_a_run_file(tmp_path: Path) -> None:
-    run = Run((*runs.run(), Noted(2.0, "</script><!-- 🎉 \u2028")), 3, {"schema": 1, "pwlab": "0.1.0"})
+    run = Run((*runs.run(), Noted(2.0, "</script><!-- 🎉 \u2028")), 3, {"schema": 1, "pwlab": "0.1.0"}, 1.5, "cut")
     (data,) = [body for attrs, body in Page(report(run)).scripts if attrs.get("id") == "run"]
     path = tmp_path / "run.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in json.loads(data)))

@@ -47,7 +47,7 @@ def test_what_was_asked_stands_beside_what_was_got() -> None:
     ] in found
     assert ["bob", "25%", "20%", "800", "ms", "100", "20.0", "ms", "0", "B"] in found
     assert ["idle", "share", "2.5", "–", "–", "0", "–", "0", "B"] in found
-    assert text.splitlines()[-1].strip() == "policy proportional; since each client was opened"
+    assert text.splitlines()[-1].strip() == "policy proportional; since each client was opened, transfers count too"
     assert "which does not look at shares" in render(clients_table([A], "fifo"), 110)
     assert max(map(len, text.splitlines())) <= 110
 

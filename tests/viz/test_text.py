@@ -156,7 +156,7 @@ def test_numbers_read_well() -> None:
         "2 h 01 min",
     ]
     assert ranges_text((0, 1, 2, 3, 8)) == "0–3, 8"
-    assert [percent(s) for s in (0, 0.001, 0.5, 0.999, 1)] == ["0%", "<1%", "50%", ">99%", "100%"]
+    assert [percent(s) for s in (0, 0.001, 0.025, 0.5, 0.999, 1)] == ["0%", "<1%", "3%", "50%", ">99%", "100%"]
     assert one_line("🎉" * 50, 10) == "🎉🎉🎉🎉…"
     assert one_line("a\n b\tc") == "a b c"
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pwlab.errors import UnknownName
 from pwlab.events import (
     ControllerWorked,
     Fact,
@@ -29,6 +30,7 @@ from pwlab.viz import describe_timeline, image, timeline, timeline_svg, timeline
 from pwlab.viz.condense import condensed
 from pwlab.viz.format import width
 from pwlab.viz.timeline import MOST_ARROWS, Box
+from pwlab.viz.timeline_svg import LEFT, _pixels
 
 from . import runs
 from .test_svg import NASTY
@@ -145,6 +147,22 @@ def test_colours_by_client() -> None:
     assert [row.label for row in drawn.rows][:2] == ["client main", "client bob"]
     by_name = {b.label: b.colour for b in timeline(model).boxes if b.kind is SpanKind.COMPUTE}
     assert by_name["x"] != by_name["y"]
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "W" * 40, "🎉" * 50, "emoji 🚀👩‍🚀 é and more of it", "bob"])
+def test_the_name_of_a_client_fits_beside_its_row(name: str) -> None:
+    facts = [*one_island(1)[:2], ProgramOpened(0.0, runs.P, "p", name, None), *ran(1, "x", 1.0, 2.0, 0)]
+    root = ElementTree.fromstring(timeline_svg(timeline(model_of(facts))))
+    (label,) = [t for t in root.iter(f"{SVG}text") if "".join(t.itertext()).startswith("client ")]
+    whole = label.findtext(f"{SVG}title")
+    shown = "".join(label.itertext()).removeprefix(whole or "")
+    assert shown.startswith("client ") and _pixels(shown) <= LEFT - 20
+    assert (whole is None) == (name == "bob") and (whole or shown).startswith(f"client {name[:20]}")
+
+
+def test_a_colouring_that_is_none() -> None:
+    with pytest.raises(UnknownName, match=r"no colouring is called 'x'\. There are: computation, client"):
+        timeline(model_of(runs.run()), colour="x")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_name_keeps_its_colour_when_more_come() -> None:
@@ -313,7 +331,7 @@ def test_the_text_form() -> None:
         "1 program",
         "4.00 s wall · devices computing 50% · 2 launches",
         "1 wait, 2.00 s · controller busy 10%",
-        "               0                   2.00 s       4.00 s",
+        "               0         1 s       2 s      3 s       4 s",
         "host  clients, controller, compilation and waits",
         "  client main  ───────────────────────────────────────",
         "  controller   ░░░░·······················░···········    410 ms",
@@ -323,6 +341,28 @@ def test_the_text_form() -> None:
         "  device 1     AAAAAAAAAA·····························       25%",
         "A embed 2.00 s  B train 2.00 s  ░ controller  ▒ waited",
     ]  # fmt: skip
+
+
+def test_the_controller_in_a_pause_is_in_its_break() -> None:
+    bursts = [*ran(1, "x", 0.0, 1.0, 0), *ran(2, "y", 100.0, 101.0, 0)]
+    facts = [*one_island(1), ProgramEnded(1.0, runs.P, NodeState.DONE), *bursts]
+    facts += [ControllerWorked(t, 0.1, 0.1, 1) for t in (0.5, 20.0, 50.0, 80.0)]
+    drawn = timeline(model_of(facts))
+    assert [seconds for _, _, seconds in drawn.axis.breaks()] == [99.0]
+    assert len([box for box in drawn.boxes if box.kind is SpanKind.CONTROL]) == 4
+    lines = timeline_text(drawn, 80).splitlines()
+    assert ["A┊B" in line for line in lines if line.startswith("  device 0")] == [True]
+    (ticks,) = [line.split() for line in lines if line.lstrip().startswith("0 ")]
+    assert " ".join(ticks) == "0 1 s 1 min 41 s"
+
+
+@pytest.mark.parametrize(("seconds", "ticks"), [(0.0219, 5), (3.22, 7), (0.152, 4), (3000.0, 6)])
+def test_times_stand_as_closely_as_can_be_read(seconds: float, ticks: int) -> None:
+    facts = [*one_island(1), *ran(1, "x", 0.0, seconds, 0), ProgramEnded(seconds, runs.P, NodeState.DONE)]
+    drawn = timeline(model_of(facts))
+    (line,) = [line for line in timeline_text(drawn, 80).splitlines() if line.lstrip().startswith("0 ")]
+    assert len(line.replace(" ms", "ms").replace(" s", "s").replace(" min", "min").split()) == ticks
+    assert width(line) <= 80
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])

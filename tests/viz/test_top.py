@@ -6,11 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from pwlab.events import ClientKnown, NodeAdded, NodeEnded, NodeMoved, NodeState, Noted, ProgramOpened
-from pwlab.ids import NodeId, ProgramId
+from pwlab.events import (
+    ClientKnown,
+    Dispatch,
+    NodeAdded,
+    NodeEnded,
+    NodeMoved,
+    NodeState,
+    Noted,
+    ProgramOpened,
+    SettingsKnown,
+    WaitBegan,
+)
+from pwlab.ids import NodeId, ProgramId, Source
 from pwlab.observe import RunModel, RunStats, model_of, stats_of
 from pwlab.viz.format import width
-from pwlab.viz.top import Glance, Top, top
+from pwlab.viz.top import Glance, Top, TopClient, TopNews, top
 from pwlab.viz.top_text import top_line, top_text
 
 from . import runs
@@ -72,6 +83,13 @@ def test_the_newest_news_come_first() -> None:
     assert [one.ago for one in news] == sorted(one.ago for one in news)
 
 
+def test_what_goes_on_waiting_comes_first() -> None:
+    source = Source("Cell In[7]", 2, "float(z)")
+    picture = top(*fold([*runs.run(), WaitBegan(1.5, "float(z)", source)]), 4.0)
+    assert picture.news[0] == TopNews(0.0, "waiting", "float(z)", source, 2.5)
+    assert "▒ waiting 2.50 s at Cell In[7]:2: float(z)" in top_text(picture, 100).plain
+
+
 @pytest.mark.parametrize(
     ("facts", "now", "share"),
     [
@@ -113,6 +131,32 @@ def test_clients() -> None:
     assert "PAUSED" in text and "policy fifo" in text and "suspended" in text
     assert "alice   ██████████ 100%  ██████████ 100%  1 in flight, 0 waiting" in text
     assert top_line(picture, 200).endswith("alice, bob suspended") and top_line(picture).startswith("PAUSED")
+
+
+def test_where_room_is_short_the_line_keeps_what_is() -> None:
+    paused = replace(everything(), glance=Glance("fifo", True))
+    assert "PAUSED: %pw step, %pw resume │" in top_line(paused, 200)
+    for columns, bars in ((90, 2), (72, 0)):
+        line = top_line(paused, columns)
+        assert line.startswith("PAUSED │ ") and "island0" in line and "island1" in line
+        assert line.count("·") + line.count("█") == 6 * bars and width(line) <= columns
+    assert "…" in top_line(paused, 40)
+
+
+@pytest.mark.parametrize("columns", range(20, 120))
+def test_what_is_shortened_twice_is_marked_once(columns: int) -> None:
+    client = TopClient("x" * 100, 1.0, 1.0, 1, 0, 0, False)
+    assert "……" not in top_line(replace(everything(), clients=(client, client)), columns)
+
+
+def test_the_policy_of_a_recording_is_that_of_the_moment() -> None:
+    facts: list[object] = [
+        SettingsKnown(0.0, "fifo", Dispatch.PARALLEL, 16),
+        SettingsKnown(1.0, "shortest", Dispatch.PARALLEL, 16),
+    ]
+    assert top(*fold(facts[:1]), 1.0).glance.policy == "fifo"
+    assert "policy shortest" in top_text(top(*fold(facts), 1.0), 80, 30).plain
+    assert "policy own" in top_text(top(*fold(facts), 1.0, Glance("own")), 80, 30).plain
 
 
 def test_the_screen() -> None:

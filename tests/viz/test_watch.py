@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 import pwlab as pw
-from pwlab.events import Fact, NodeState
+from pwlab.events import Fact, NodeState, Waited
 from pwlab.observe import Run, RunModel, RunStats
-from pwlab.viz import Top, top
-from pwlab.viz.watch import NOTEBOOK_SECONDS, PAUSE, Played, Watched, beside, watch, watch_in_notebook
+from pwlab.viz import Top, render, top
+from pwlab.viz.format import width
+from pwlab.viz.top_text import top_text
+from pwlab.viz.watch import NOTEBOOK_SECONDS, PAUSE, Played, Watched, beside, print_once, watch, watch_in_notebook
 
 from . import runs
 from .test_top import OPENED, everything, ran, with_islands
@@ -174,13 +178,38 @@ def test_pauses_in_which_nothing_runs_are_cut() -> None:
     assert played.picture().count(NodeState.LAUNCHED) == 1
 
 
+def test_a_wait_is_no_news_before_it_is_over() -> None:
+    time = Time()
+    played = Played(recorded(Waited(1.0, 3.0, "float(x)", None), *ran(1, 2.0, 5.0)), 1.0, time)
+    for at, news in ((2.5, []), (4.5, ["waited"])):
+        time.now = at
+        assert [one.kind for one in played.picture().news] == news
+
+
+def test_a_damaged_recording_says_so_and_where_it_is_cut_off() -> None:
+    time = Time()
+    played = Played(replace(recorded(*ran(1, 0.0, 1.0), *ran(2, 1.0)), damage="run.jsonl ends after line 9"), 1.0, time)
+    time.now = 0.5
+    before, after = (render(top_text(picture, 80, 24), 80) for picture in (played.picture(), played.last()))
+    for text in (before, after):
+        assert text.splitlines()[2] == "damaged: run.jsonl ends after line 9"
+    assert "▶ 1 running" in before and "cut off" not in before
+    assert "┆ 1 cut off" in after and "running" not in after
+
+
+def test_a_recording_whose_oldest_detail_is_gone_says_so() -> None:
+    held = replace(recorded(*ran(1, 0.0, 1.0), *ran(2, 1.0, 3.0)), missing=5, gap=1.0)
+    told = "the oldest detail is gone: the last 2.00 s are whole, and shares are of those"
+    assert Played(held).last().doubts == told
+
+
 def test_the_end_of_a_recording() -> None:
     played = Played(Run(tuple(runs.run())))
     assert played.last() == everything() and played.ended
 
 
 def test_a_speed_is_above_0() -> None:
-    with pytest.raises(ValueError, match="the speed of a replay is above 0, not -1"):
+    with pytest.raises(ValueError, match="the speed of a replay is -1; it is above 0"):
         Played(recorded(), -1.0)
 
 
@@ -205,16 +234,56 @@ def test_a_session_is_watched(session: pw.Session) -> None:
     assert source.ended and source.picture().islands
 
 
-def test_beside_a_script(session: pw.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def beside_it() -> Iterator[io.StringIO]:
+    """What is written beside the block, where nothing can be drawn."""
+    out = io.StringIO()
+    with beside(Console(file=out, width=80, height=40)):
+        yield out
+
+
+@pytest.fixture
+def batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PWLAB_NONINTERACTIVE", "1")
-    console = Console(file=io.StringIO(), width=80, height=40)
-    with beside(lambda: session, console):
+
+
+@pytest.mark.usefixtures("batch")
+def test_beside_a_script(session: pw.Session) -> None:
+    with beside_it() as out:
         pass
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = out.getvalue()
     assert text.startswith("pwlab top") and "island1" in text and text.endswith("\n")
-    console = Console(file=io.StringIO(), width=80, height=40)
-    with beside(lambda: None, console):
+    pw.shutdown()
+    with beside_it() as out:
         pass
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue() == "no session has been started\n"
+    assert out.getvalue() == "no session has been started\n"
+
+
+@pytest.mark.usefixtures("batch")
+def test_of_a_session_that_a_script_stops_the_last_moment_is_shown() -> None:
+    import jax.numpy as jnp
+
+    pw.shutdown()
+    with beside_it() as out:
+        pw.start(islands=1, devices_per_island=2)
+        with pw.lazy("before the end"):
+            x = jnp.ones(8) + 1
+        pw.wait(x)
+        pw.shutdown()
+    assert "island0" in out.getvalue() and "pw.wait" in out.getvalue()
+    with beside_it() as out:
+        for islands in (1, 2):
+            pw.start(islands=islands, devices_per_island=2)
+        pw.shutdown()
+    assert "island1" in out.getvalue(), "the session that was started last"
+
+
+@pytest.mark.parametrize("wide", [50, 60, 120])
+def test_what_is_printed_once_is_as_wide_as_the_terminal(
+    wide: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(wide))
+    print_once(everything())
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(width, lines)) <= wide and lines[0].startswith("pwlab top")
+    assert lines[-1].startswith("▒ waited 4.00 ms at Cell In[4]:6")

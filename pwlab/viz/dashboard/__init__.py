@@ -10,4 +10,3 @@ from .feed import Feed as Feed
 from .history import History as History
 from .snapshot import snapshot as snapshot
 from .widget import Dashboard as Dashboard
-from .widget import Tab as Tab

@@ -43,6 +43,7 @@ from ...events import (
     SliceMapped,
     SliceRefused,
     SliceUnmapped,
+    WaitBegan,
     Waited,
 )
 from ...ids import Source
@@ -336,16 +337,22 @@ class Encoder:
         buffers = _u4(b for f in facts for b in f.buffers)
         out.table(f"{name}_buffers", len(buffers), buffer=buffers)
 
+    def _waiting(self, out: _Writer, no: Any, facts: list[WaitBegan]) -> None:
+        self._waits_of(out, "waiting", no, facts)
+
     def _waits(self, out: _Writer, no: Any, facts: list[Waited]) -> None:
+        self._waits_of(out, "waits", no, facts, seconds=_f8(f.seconds for f in facts))
+
+    def _waits_of(self, out: _Writer, name: str, no: Any, facts: Sequence[WaitBegan | Waited], **more: Any) -> None:
         out.table(
-            "waits",
+            name,
             len(facts),
             no=no,
             time=out.times([f.time for f in facts]),
-            seconds=_f8(f.seconds for f in facts),
             reason=_u4(self.strings(f.reason) for f in facts),
             buffer=_u4(f.buffer or 0 for f in facts),
             **self._sources([f.source for f in facts]),
+            **more,
         )
 
     def _works(self, out: _Writer, no: Any, facts: list[ControllerWorked]) -> None:
@@ -385,6 +392,7 @@ class Encoder:
         BuffersFreed: _freed,
         BuffersOffloaded: _offloaded,
         BuffersRestored: _restored,
+        WaitBegan: _waiting,
         Waited: _waits,
         ControllerWorked: _works,
         Noted: _notes,

@@ -12,8 +12,9 @@ import secrets
 
 from ...observe import Run
 from ..format import escape
+from ..view import Tab, checked
 from .snapshot import snapshot_of
-from .widget import Tab, Views, bundled, checked, view_of
+from .widget import Views, bundled, view_of
 from .words import WORDS
 
 JAVASCRIPT, STYLE = bundled("replay.js"), bundled("replay.css")

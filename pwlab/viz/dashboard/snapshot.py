@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...observe import Run
 from .encode import Chunk, Encoder
@@ -28,12 +28,23 @@ def snapshot(feed: Feed, most: int = MOST) -> bytes:
 
 def snapshot_of(run: Run) -> bytes:
     """All of a run."""
-    encoder = Encoder()
-    chunks = [encoder.chunk(run.facts[i : i + SEAL], i + 1) for i in range(0, len(run), SEAL)]
-    return _packed(chunks, encoder.strings.all, run.start, run.missing)
+    encoder, facts = Encoder(), run.mended
+    chunks = [encoder.chunk(facts[i : i + SEAL], i + 1) for i in range(0, len(facts), SEAL)]
+    return _packed(chunks, encoder.strings.all, run.start, run.missing, about(run))
 
 
-def _packed(chunks: Sequence[Chunk], strings: list[str], origin: float, left_out: int) -> bytes:
+def about(run: Run) -> dict[str, object]:
+    """What the page must know of a recording."""
+    known: dict[str, object] = {"doubts": run.doubts, "cut": bool(run.damage)}
+    if run.whole_from is not None:
+        # Times in the page are whole microseconds: what ended then has ended.
+        known["since"] = run.whole_from - run.start + 1e-6
+    return known
+
+
+def _packed(
+    chunks: Sequence[Chunk], strings: list[str], origin: float, left_out: int, more: Mapping[str, object] = {}
+) -> bytes:
     head = {
         "kind": "facts",
         "chunks": [chunk.header | {"bytes": len(chunk.data)} for chunk in chunks],
@@ -45,6 +56,7 @@ def _packed(chunks: Sequence[Chunk], strings: list[str], origin: float, left_out
         "lost": left_out,
         "running": False,
         "closed": True,
+        **more,
     }
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
     return zlib.compress(b"".join((len(text).to_bytes(4, "little"), text, *(c.data for c in chunks))), 6)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from ...ids import ProgramId
-from ...observe import Recorder, RunModel
+from ...observe import Recorder, RunModel, RunStats
 from ..format import escape
 from ..graph import picture
 from ..image import image
 from ..summary import summary
 from ..svg import describe, svg
 from ..tables import render
-from ..timeline import timeline
+from ..text import TEXT_LIMIT
+from ..timeline import TimelinePicture, timeline
 from ..timeline_svg import describe_timeline, timeline_svg
-from ..usage import SUBJECTS, usage_tables, usage_words
+from ..usage import SUBJECTS, usage_words
 from ..usage_svg import usage_svg
+from ..view import StaticView, Tab, graph_view, timeline_view, usage_view
 
 #: A picture on a page has fewer nodes than one that can be zoomed, and is made while the user waits.
 NODES = 200
 SPANS = 500
+#: Columns of texts.
+COLUMNS = 100
 
 _PRE = (
     "white-space:pre;overflow-x:auto;line-height:1.25;font-size:12px;margin:8px 0;"
@@ -25,42 +29,49 @@ _PRE = (
 )
 
 
-def static(recorder: Recorder, key: str, tab: str | None = None) -> dict[str, str]:
+def static(recorder: Recorder, key: str, tab: Tab | None = None) -> dict[str, str]:
     """Pictures, and the numbers as text.
 
     Args:
       recorder: what is known of the run.
       key: by which the widget finds this, to hide it.
-      tab: the name of a view for its picture alone; None for those of all.
+      tab: the name of a view for that alone; None for all, and what ran where.
     """
     with recorder.reading() as (model, stats):
-        images: list[str] = []
-        words: list[str] = []
-        if model.nodes and tab in (None, "timeline"):
-            newest = _newest(model)
-            spans = timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")
-            words.append(describe_timeline(spans))
-            images.append(image(timeline_svg(spans), words[-1]))
-        if model.nodes and tab in (None, "graph"):
-            graph = picture(model, limit=NODES)
-            words.append(describe(graph))
-            images.append(image(svg(graph), words[-1]))
-        text = render(summary(model, stats), 100).rstrip()
-        view = stats.usage.view()
-        for subject, title in SUBJECTS.items():
-            if not model.nodes or tab not in (None, subject):
-                continue
-            about = usage_words(view, subject)
-            picture_of = image(usage_svg(view, model, subject), about)
-            words.append(about)
-            if tab is None:
-                images.append(f"<details><summary>{title}</summary>{picture_of}</details>")
-            else:
-                images.append(picture_of)
-                text = render(usage_tables(view, model, subject, model.now), 110).rstrip()
-    page = f'{_alone(key)}{"".join(images)}<pre style="{_PRE}">{escape(text, 20_000)}</pre>'
-    box = f'<div class="pwlab-static-{key}">{page}</div>'
-    return {"text/html": box, "text/plain": "\n".join([*words, "", text]).lstrip()}
+        if tab is not None:
+            view = _view(model, stats, tab)
+            html, text = view.html, view.text
+        else:
+            html, text = _all(model, stats)
+    return {"text/html": f'<div class="pwlab-static-{key}">{_alone(key)}{html}</div>', "text/plain": text}
+
+
+def _view(model: RunModel, stats: RunStats, tab: Tab) -> StaticView:
+    if tab == "timeline":
+        return timeline_view(_timeline(model), COLUMNS)
+    if tab == "graph":
+        return graph_view(picture(model, limit=NODES), picture(model, limit=TEXT_LIMIT), COLUMNS)
+    return usage_view(stats, model, tab)
+
+
+def _all(model: RunModel, stats: RunStats) -> tuple[str, str]:
+    """All views as pictures, and what ran where, which tells the numbers of all."""
+    text = render(summary(model, stats), COLUMNS).rstrip()
+    below = f'<pre style="{_PRE}">{escape(text, 20_000)}</pre>'
+    if not model.nodes:
+        return below, text
+    spans, graph, view = _timeline(model), picture(model, limit=NODES), stats.usage.view()
+    words = [describe_timeline(spans), describe(graph), *(usage_words(view, subject) for subject in SUBJECTS)]
+    images = [image(timeline_svg(spans), words[0]), image(svg(graph), words[1])]
+    for (subject, title), about in zip(SUBJECTS.items(), words[2:], strict=True):
+        drawn = image(usage_svg(view, model, subject), about)
+        images.append(f"<details><summary>{title}</summary>{drawn}</details>")
+    return "".join(images) + below, "\n".join([*words, "", text])
+
+
+def _timeline(model: RunModel) -> TimelinePicture:
+    newest = _newest(model)
+    return timeline(model, newest, title=f"the newest {len(newest)} programs" if newest else "")
 
 
 def _alone(key: str) -> str:

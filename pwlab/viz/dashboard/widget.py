@@ -11,23 +11,21 @@ from __future__ import annotations
 import contextlib
 import secrets
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from weakref import WeakMethod
 
 import anywidget
 import traitlets
 
-from ...errors import UnknownName, nearest
 from ...observe import Recorder
 from ...runtime.clock import now
+from ..view import Tab, checked
 from . import kernel
 from .feed import Source, feed_of
 from .presence import Presence
 from .snapshot import snapshot
 from .static import static
 from .words import WORDS
-
-Tab = Literal["timeline", "graph", "utilisation", "memory", "clients"]
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -70,19 +68,6 @@ def view_of(widget: Views) -> dict[str, Any]:
     return {"application/vnd.jupyter.widget-view+json": view}
 
 
-def checked(tab: Tab | None) -> Tab | None:
-    """The name of a tab, or None for all.
-
-    Raises:
-      UnknownName: no such tab; the nearest is suggested.
-    """
-    if tab is not None and tab not in get_args(Tab):
-        raise UnknownName(
-            f"no view is called {tab!r}{nearest(tab, list(get_args(Tab)))} There are: {', '.join(get_args(Tab))}"
-        )
-    return tab
-
-
 class Dashboard:
     """A live view of a session: timeline, graph, utilisation, memory and clients.
 
@@ -97,7 +82,7 @@ class Dashboard:
     """
 
     def __init__(self, source: Source, tab: Tab | None = None, *, explain: bool = False, height: int = 520):
-        self._tab = checked(tab)
+        self._tab: Tab | None = checked(tab)
         self._explain = explain
         self._height = height
         self._key = secrets.token_hex(4)

@@ -20,7 +20,8 @@ WORDS = {
     "transfer": "What the next computation reads was on its way between slices.",
     "memory": "The next launch had all it reads, but its results did not fit into the memory: "
     "it was held back until something was freed.",
-    "dispatch": "All inputs were there: the launch waited for its turn in the order of the island, or was being prepared.",
+    "dispatch": "All inputs were there: the launch waited for its turn in the order of the island, or was being "
+    "prepared.",
     "share asked": "What the client asked for when it was opened, as a part of what all active clients asked for.",
     "share got": "The part of the devices' computing time that its launches took.",
     "device time": "Seconds of computing, times devices.",

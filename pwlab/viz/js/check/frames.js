@@ -87,7 +87,7 @@ export async function graph() {
   view.picture._grouping = () => "";
   view.tidy();
   await frame();
-  view.fitted = false;
+  view.mode = "";
   return frames(view, (k) => {
     view.scale = 0.05 * 1.03 ** k;
     view.x = -9 * k;

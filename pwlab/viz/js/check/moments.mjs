@@ -17,7 +17,7 @@ console.log(JSON.stringify(times.map((time) => {
     states: Array.from({ length: store.known }, (_, i) => words[c.state[i]]),
     errors: Array.from({ length: store.known }, (_, i) => store.word(i, "error")),
     ran: Array.from({ length: store.known }, (_, i) => (c.end[i] > c.start[i] ? c.end[i] - c.start[i] : 0)),
-    counts: [...store.counts], open: [...store.open].map((i) => c.id[i]), running: store.openPrograms, now: store.now(),
+    counts: [...store.counts], open: [...store.open].map((i) => c.id[i]), running: store.openPrograms, now: store.now(), begin: store.begin(), end: store.newest,
     ends: store.ends.n, frees: store.frees.n, programs: [...store.programs.values()].map((p) => p.counts.reduce((a, b) => a + b, 0)),
   };
 })));

@@ -23,6 +23,6 @@ const nodes = Array.from({ length: store.nodes.n }, (_, i) => ({
   sources: store.sources(i).map((j) => c.id[j]),
   seconds: c.end[i] - c.start[i],
 }));
-const waits = store.waits.map((w) => [w.reason, w.cell]);
+const waits = store.waits.map((w) => [w.reason, w.cell, w.seconds]), waited = store.waited, begun = [...store.begun];
 const works = store.works.map((w) => [w.time, w.seconds, w.busy, w.events, w.launches]);
-console.log(JSON.stringify({ nodes, waits, works, counts: store.counts, islands: [...store.islands.values()].map((i) => i.name) }));
+console.log(JSON.stringify({ nodes, waits, waited, begun, works, counts: store.counts, islands: [...store.islands.values()].map((i) => i.name) }));

@@ -57,9 +57,9 @@ export class App {
     fill(this.root, [
       h("header.pw-head",
         options.single ? h("b", TABS[/** @type {keyof TABS} */ (options.tab)]) : h("nav.pw-tabs", { role: "tablist" }, this.buttons),
-        h("span.pw-grow"), this.lamp, this.status, this.by,
+        h("div.pw-told", this.lamp, this.status), this.by,
         button("Fit", "show everything (F)", () => this.view.fit()), button("?", "keys and words (?)", () => this.toggleHelp())),
-      h("div.pw-main", this.body, this.aside),
+      h("div.pw-main", h("div.pw-split", this.body, this.aside)),
       this.legend, this.tooltip, this.help,
     ]);
     this.selection.listeners.push(() => {
@@ -180,12 +180,12 @@ export class App {
     const failed = store.counts[FAILED], notes = store.notes.filter(({ time }) => time <= store.now());
     fill(this.status, [
       `${count(store.counts[DONE], "node")} done`,
-      running ? ` · ${count(running, "program")} running` : "",
+      running ? ` · ${count(running, "program")} ${store.going()}` : "",
       store.counts[CANCELLED] ? ` · ${digits(store.counts[CANCELLED])} cancelled` : "",
       failed ? [" · ", h("button.pw-link.pw-bad", { title: "show the first that failed", onclick: () => this._failed() }, `${GLYPHS[FAILED]} ${failed} failed`)] : "",
       store.thinned ? h("span", { title: "to save memory this page shows the oldest part of the run in its totals alone" }, ` · the oldest ${count(store.thinned, "node")} in totals only`) : "",
       notes.length > 0 && h("span", { title: notes.slice(-9).reverse().map(({ text }) => oneLine(text, 200)).join("\n") }, ` · ${oneLine(notes[notes.length - 1].text, 60)}`),
-      store.lost ? h("span", { title: "the oldest facts were dropped to save memory" }, ` · ${count(store.lost, "old fact")} dropped`) : "",
+      store.doubts ? h("span", { title: store.doubts }, ` · ${oneLine(store.doubts, 60)}`) : store.lost ? h("span", { title: "the oldest facts were dropped to save memory" }, ` · ${count(store.lost, "old fact")} dropped`) : "",
     ]);
     this._legend();
   }
@@ -298,10 +298,10 @@ export class App {
       return ["controller", `${secondsText(busy)} at work in ${secondsText(seconds)}`, `${count(events, "event")}, ${count(launches, "launch", "launches")}`];
     }
     const wait = of === "wait" ? store.waits[ref] : null, program = store.programs.get(ref);
-    if (wait) return [`wait: ${oneLine(wait.reason, 60)}`, secondsText(wait.seconds), sourceText(wait.cell, wait.line)].filter(Boolean);
+    if (wait) return [`wait: ${oneLine(wait.reason, 60)}`, isNaN(wait.seconds) ? "goes on" : secondsText(wait.seconds), sourceText(wait.cell, wait.line)].filter(Boolean);
     if (!program) return [];
     const over = program.ended >= program.opened;
-    return [`program ${oneLine(program.name, 60)}`, over ? `${STATES[program.state]} after ${secondsText(program.ended - program.opened)}` : `running for ${secondsText(store.now() - program.opened)}`,
+    return [`program ${oneLine(program.name, 60)}`, over ? `${STATES[program.state]} after ${secondsText(program.ended - program.opened)}` : `${store.going()}, ${secondsText(store.now() - program.opened)}`,
       `client ${oneLine(program.client, 40)}`, sourceText(program.cell, program.line)].filter(Boolean);
   }
 

@@ -1,6 +1,6 @@
 // Amounts and levels over time in a fixed number of bins, as pwlab/observe/bins.py: the same facts give the same bins.
 
-import { f8, had } from "./columns.js";
+import { f8, had, times } from "./columns.js";
 
 export const COUNT = 512;
 const FIRST_WIDTH = 2 ** -10;
@@ -91,7 +91,7 @@ export class Level {
   series(/** @type {number} */ used) {
     const present = this._bin();
     let held = 0;
-    return Array.from({ length: used }, (_, bin) => {
+    return times(used, (bin) => {
       const [top, last] = bin === present ? [most(this._most[bin], this.now), this.now] : [this._most[bin], this._last[bin]], shown = most(top, held);
       if (!isNaN(last)) held = last;
       return shown;

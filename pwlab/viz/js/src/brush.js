@@ -1,11 +1,13 @@
 // Strokes that every picture makes.
 
-/** Gives a canvas the screen's resolution; its context then draws in pixels of the page. @param {any} element @param {number} w @param {number} tall */
+/** Gives a canvas the screen's resolution; its context, empty, then draws in pixels of the page. @param {any} element @param {number} w @param {number} tall */
 export function sharpen(element, w, tall) {
-  const ratio = Math.min(2, window.devicePixelRatio || 1), [width, height] = [Math.round(w * ratio), Math.round(tall * ratio)];
+  const ratio = Math.min(2, window.devicePixelRatio || 1), width = Math.round(w * ratio), height = Math.round(tall * ratio);
   if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
-  element.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
-  return ratio;
+  const g = /** @type {CanvasRenderingContext2D} */ (element.getContext("2d"));
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.clearRect(0, 0, w, tall);
+  return { g, ratio };
 }
 
 /** @param {CanvasRenderingContext2D} g @param {string} colour @param {number} x @param {number} y @param {number} w @param {number} tall */
@@ -57,9 +59,15 @@ export function across(g, colour, dash, w, y) {
  * @param {number} [most] so wide is the text at most; a wider one is squeezed. With Infinity nothing is drawn
  */
 export function write(g, font, colour, text, x, y, align = "left", most = 1e5) {
-  g.font = `${font}px system-ui, sans-serif`;
+  face(g, font);
   g.fillStyle = colour;
   g.textAlign = align;
   g.fillText(text, x, y, most);
   g.textAlign = "left";
+}
+
+/** The font of what is written and measured next; `y` is the middle of a line. @param {CanvasRenderingContext2D} g @param {string | number} font size, after weight where it has one */
+export function face(g, font) {
+  g.font = `${font}px system-ui, sans-serif`;
+  g.textBaseline = "middle";
 }

@@ -1,7 +1,7 @@
 // Small charts over the time in which programs ran, drawn from bins.
 
 import { ticks } from "./axis.js";
-import { block, sharpen, write } from "./brush.js";
+import { block, face, sharpen, write } from "./brush.js";
 import { f8 } from "./columns.js";
 import { h } from "./dom.js";
 import { BOX_MARKS } from "./palette.js";
@@ -19,23 +19,21 @@ export class Chart {
   draw(paint) {
     const wide = this.element.clientWidth;
     if (!wide) return;
-    const g = /** @type {CanvasRenderingContext2D} */ (this.element.getContext("2d"));
-    sharpen(this.element, wide, this.tall);
-    g.clearRect(0, 0, wide, this.tall);
-    paint(g, wide, this.tall);
+    paint(sharpen(this.element, wide, this.tall).g, wide, this.tall);
   }
 }
 
-/** @typedef {{values: ArrayLike<number>, colour: string, mark: string}} Layer */
+/** A mark is in the colour of the paper, or in one of its `own`. @typedef {{values: ArrayLike<number>, colour: string, mark: string, own?: string, faint?: boolean}} Layer */
 
 /**
- * Layers on top of each other, a step a bin; one that is marked has the mark in the colour of the paper over it.
+ * Layers on top of each other, a step a bin, with their marks over them.
  * @param {CanvasRenderingContext2D} g @param {Layer[]} layers @param {string} paper
  * @param {number} each width of a bin @param {number} low the y of zero @param {number} unit pixels of 1
  */
 export function areas(g, layers, paper, each, low, unit) {
   const bins = layers.reduce((most, { values }) => Math.max(most, values.length), 0), floor = new f8(bins);
-  for (const { values, colour, mark } of layers) {
+  for (const { values, colour, mark, own, faint } of layers) {
+    g.globalAlpha = faint ? 0.3 : 1;
     g.beginPath();
     for (let b = 0; b < bins; b++) {
       const value = values[b] * unit;
@@ -46,15 +44,16 @@ export function areas(g, layers, paper, each, low, unit) {
     g.fillStyle = colour;
     g.fill();
     if (!mark) continue;
-    g.fillStyle = pattern(g, BOX_MARKS[/** @type {"dots"} */ (mark)], paper) ?? colour;
+    g.fillStyle = pattern(g, BOX_MARKS[/** @type {"dots"} */ (mark)], own ?? paper) ?? colour;
     g.fill();
   }
+  g.globalAlpha = 1;
 }
 
-/** The mark as the background of an element. @param {string} mark @param {string} paper */
-export function tile(mark, paper) {
+/** The mark as the background of an element. @param {string} mark @param {string} ink */
+export function tile(mark, ink) {
   if (!mark) return "";
-  const [side, path, stroke, opacity] = BOX_MARKS[/** @type {"dots"} */ (mark)], drawn = stroke ? `fill="none" stroke="${paper}" stroke-width="${stroke}"` : `fill="${paper}"`;
+  const [side, path, stroke, opacity] = BOX_MARKS[/** @type {"dots"} */ (mark)], drawn = stroke ? `fill="none" stroke="${ink}" stroke-width="${stroke}"` : `fill="${ink}"`;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}"><path d="${path}" opacity="${opacity}" ${drawn}/></svg>`;
   return `;background-image:url("data:image/svg+xml,${encodeURIComponent(svg)}")`;
 }
@@ -64,7 +63,6 @@ export function tile(mark, paper) {
  * @param {CanvasRenderingContext2D} g @param {import("./theme.js").Theme} theme @param {number} span @param {number} w @param {number} y
  */
 export function timeAxis(g, theme, span, w, y) {
-  g.textBaseline = "middle";
   for (const tick of ticks(0, span, w / span)) {
     const x = (tick.time / span) * w;
     if (x > 14 && x < w - 20) write(g, 10.5, theme.muted, tick.text, x, y + 9, "center");
@@ -72,18 +70,9 @@ export function timeAxis(g, theme, span, w, y) {
   }
 }
 
-const PLATE = "600 11px system-ui, sans-serif";
-
-/** Pixels that a plate is wide. @param {CanvasRenderingContext2D} g @param {string} text */
-export function plateWidth(g, text) {
-  g.font = PLATE;
-  return g.measureText(text).width + 8;
-}
-
 /** A word on a plate of paper. @param {CanvasRenderingContext2D} g @param {import("./theme.js").Theme} theme @param {string} text @param {number} x @param {number} y */
 export function plate(g, theme, text, x, y) {
-  const wide = plateWidth(g, text);
-  g.textBaseline = "middle";
-  block(g, theme.bg, x - 4, y - 8, wide, 16, 0.85);
+  face(g, "600 11");
+  block(g, theme.bg, x - 4, y - 8, g.measureText(text).width + 8, 16, 0.85);
   write(g, "600 11", theme.fg, text, x, y + 0.5);
 }

@@ -101,7 +101,8 @@ export class ById {
   }
 }
 
-function grown(/** @type {any} */ old, /** @type {number} */ room) {
+/** The same numbers in an array with more room. */
+export function grown(/** @type {any} */ old, /** @type {number} */ room) {
   const more = new old.constructor(room);
   more.set(old);
   return more;
@@ -112,6 +113,16 @@ export function had(map, key, make) {
   let found = map.get(key);
   if (found === undefined) map.set(key, (found = make()));
   return /** @type {V} */ (found);
+}
+
+/** Adds to what a map has for a key; 0 where there is none. @template K @param {Map<K, number>} map @param {K} key */
+export function raise(map, key, by = 1) {
+  map.set(key, (map.get(key) ?? 0) + by);
+}
+
+/** So many things, made of their numbers. @template T @param {number} n @param {(i: number) => T} make @returns {T[]} */
+export function times(n, make) {
+  return Array.from({ length: n }, (_, i) => make(i));
 }
 
 /** The sum of numbers, or of what is `of` each. @param {ArrayLike<any>} all @param {(one: any) => number} [of] @returns {number} */

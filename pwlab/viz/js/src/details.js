@@ -78,7 +78,7 @@ function wait(app, i) {
   const w = app.store.waits[i], from = w.buffer ? app.store.producer.get(w.buffer) : -1;
   return [
     head(`wait: ${oneLine(w.reason, 80)}`, "the cell's own thread waited for a value"),
-    line("waited", secondsText(w.seconds)),
+    line("waited", isNaN(w.seconds) ? `${secondsText(app.store.now() - w.time)} so far` : secondsText(w.seconds)),
     written(app, w.cell, w.line, w.text),
     line("for", from >= 0 && pick(app, { kind: "node", id: from }, app.store.name(from, 40))),
   ];
@@ -102,7 +102,7 @@ function program(app, id) {
   if (!p) return null;
   const ended = !isNaN(p.ended);
   return [
-    head(`program ${oneLine(p.name, 100)}`, ended ? `${STATES[p.state]} after ${secondsText(p.ended - p.opened)}` : "running"),
+    head(`program ${oneLine(p.name, 100)}`, ended ? `${STATES[p.state]} after ${secondsText(p.ended - p.opened)}` : store.going()),
     written(app, p.cell, p.line, p.text),
     line(word(app, "client"), pick(app, { kind: "client", id: p.client }, oneLine(p.client, 40))),
     p.counts.map((n, state) => n > 0 && line([app.glyph(state), ` ${STATES[state]}`], digits(n))),
@@ -127,7 +127,7 @@ function group(app, choice) {
     line("device time", secondsText(seconds)),
     line("written", bytes && bytesText(bytes)),
     line("failed", failed),
-    line("waits", waits.length && `${waits.length}, ${secondsText(sum(waits, (w) => w.seconds))}`),
+    line("waits", waits.length && `${waits.length}, ${secondsText(sum(waits, (w) => w.seconds || 0))}`),
   ];
 }
 

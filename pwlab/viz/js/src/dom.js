@@ -69,7 +69,7 @@ export function canvas(parent, label) {
   parent.append(element);
   const fit = () => {
     const w = Math.max(1, parent.clientWidth), tall = Math.max(1, parent.clientHeight);
-    return { w, h: tall, ratio: sharpen(element, w, tall) };
+    return { w, h: tall, ratio: sharpen(element, w, tall).ratio };
   };
   return { element, context: /** @type {CanvasRenderingContext2D} */ (element.getContext("2d")), fit };
 }

@@ -1,14 +1,14 @@
 // How the graph looks: islands as bands, slices as boxes in them, nodes as rectangles that change with their state.
 
-import { block, paint as fillPath, rounded, through, write } from "./brush.js";
+import { block, face, paint as fillPath, rounded, through, write } from "./brush.js";
 import { had } from "./columns.js";
-import { sheets } from "./graphview.js";
+import { READABLE, sheets, TOP } from "./graphview.js";
 import { GAP } from "./layout.js";
 import { STATE_MARKS } from "./palette.js";
 import { pattern } from "./patterns.js";
-import { left, middle } from "./picture.js";
+import { isGroup, left, middle, way } from "./picture.js";
 import { CANCELLED, FAILED, GLYPHS, WAITING } from "./states.js";
-import { oneLine, within } from "./text.js";
+import { bytesText, oneLine, width, within, wrapped } from "./text.js";
 
 /** Dashes of an edge, by network. */
 export const DASHES = [[], [], [7, 3], [2, 2]];
@@ -21,7 +21,6 @@ const FUTURE = 0.2;
 /** Draws all of a view. */
 export function paint(/** @type {View} */ v) {
   const { context: g, app } = v, { theme } = app;
-  g.clearRect(0, 0, v.w, v.h);
   if (!v.picture.boxes.length) {
     write(g, 12, theme.muted, "Nothing has been recorded yet. Run a %%pathways cell and watch.", v.w / 2, v.h / 2, "center");
     return;
@@ -31,36 +30,44 @@ export function paint(/** @type {View} */ v) {
   g.scale(v.scale, v.scale);
   lanes(v, g);
   edges(v, g);
-  boxes(v, g);
+  const errors = boxes(v, g);
+  if (v.scale >= READABLE) flows(v, g);
+  heads(v, g);
+  for (const [box, error] of errors) callout(v, g, box, error);
   g.restore();
 }
 
 function lanes(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { picture, app } = v, { theme, store } = app, bottom = picture.height;
-  g.textBaseline = "alphabetic";
+  const { picture, app } = v, { theme } = app, bottom = picture.height;
   g.lineWidth = 1;
-  for (const [id, x, wide] of picture.bands()) {
-    const island = store.islands.get(id);
-    rounded(g, [x, 0, wide, bottom - 4, 10], theme.band, theme.line);
-    heading(v, g, island ? oneLine(island.name, 24) : "not placed yet", island ? `${island.devices.length} × ${oneLine(island.chip, 10)}` : "", x + 14, 20, 13);
-  }
-  for (const lane of picture.lanes.values()) {
-    rounded(g, [lane.x, 30, lane.w, bottom - 30 - GAP, 8], theme.lane, theme.line);
-    const [name, about] = picture.headOf(lane);
-    heading(v, g, name, about, lane.x + 12, 48, 12);
-  }
+  for (const [, x, wide] of picture.bands()) rounded(g, [x, 0, wide, bottom - 4, 10], theme.band, theme.line);
+  for (const lane of picture.lanes.values()) rounded(g, [lane.x, 30, lane.w, bottom - 30 - GAP, 8], theme.lane, theme.line);
 }
 
-/** @param {CanvasRenderingContext2D} g @param {string} name @param {string} about @param {number} x @param {number} y @param {number} size */
-function heading(v, g, name, about, x, y, size) {
-  if (v.scale < 0.12) return;
-  write(g, `600 ${size}`, v.app.theme.fg, name, x, y);
-  write(g, 11, v.app.theme.muted, about, x + g.measureText(name).width + 8, y);
+/** Names of islands and slices, which stay in view and can be read at any scale. */
+function heads(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
+  const { picture, app } = v, { theme, store } = app;
+  for (const [id, x, wide] of picture.bands()) {
+    const island = store.islands.get(id);
+    heading(v, g, 0, theme.band, x, wide, [island ? oneLine(island.name, 24) : "not placed yet", island ? `${island.devices.length} × ${oneLine(island.chip, 10)}` : ""]);
+  }
+  for (const lane of picture.lanes.values()) heading(v, g, 1, theme.lane, lane.x, lane.w, picture.headOf(lane));
+}
+
+/** @param {CanvasRenderingContext2D} g @param {number} row 0 or 1 @param {string} paper @param {number} x @param {number} wide @param {string[]} texts */
+function heading(v, g, row, paper, x, wide, [name, about]) {
+  const { scale, view } = v, { theme } = v.app, size = Math.max(13 - row, 11 / scale), columns = Math.floor((wide - 16) / size / 0.56);
+  const y = Math.max(15 + 29 * row, (8 + 15 * row) / scale + Math.max(0, view.top + TOP / scale));
+  if (columns < 3) return;
+  block(g, paper, x + 1, y - 0.6 * size, wide - 2, 1.2 * size, 0.8);
+  write(g, `600 ${size}`, theme.fg, oneLine(name, columns), x + 12, y);
+  if (width(name + about) < columns) write(g, size * 0.88, theme.muted, about, x + 12 + g.measureText(`${name} `).width, y);
 }
 
 function edges(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
   const { picture, app } = v, { theme, selection } = app, { view } = v;
-  const far = v.scale < 0.3, dim = !!selection.choice;
+  // From afar they would hide what they join.
+  const far = v.scale < 0.3, dim = !!selection.choice, faint = within(0.15, 1.6 * v.scale, 1);
   /** Edges of one look are one path. @type {Map<number, import("./picture.js").Edge[]>} */
   const looks = new Map();
   for (const edge of picture.edges) {
@@ -74,7 +81,7 @@ function edges(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
   }
   for (const [look, edges] of looks) {
     const link = look >> 3;
-    g.globalAlpha = (look & 1 ? 1 : 0.25) * (look & 4 ? FUTURE : 1);
+    g.globalAlpha = (look & 1 ? (dim ? 1 : faint) : 0.25 * faint) * (look & 4 ? FUTURE : 1);
     g.strokeStyle = g.fillStyle = theme.link[link];
     g.lineWidth = far ? 1 / v.scale : link ? 2.1 : 1.3;
     if (!far) g.setLineDash(look & 2 ? [1, 4] : DASHES[link]);
@@ -91,61 +98,66 @@ function edges(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
     g.fill();
   }
   g.globalAlpha = 1;
-  if (v.scale > 0.55) flows(v, g);
 }
 
-/** The way of an edge. @param {CanvasRenderingContext2D} g @param {import("./picture.js").Edge} edge @param {boolean} far */
+/** The line of an edge. @param {CanvasRenderingContext2D} g @param {import("./picture.js").Edge} edge @param {boolean} far */
 export function trace(g, edge, far) {
-  const { from, to, points } = edge;
+  const { from, to } = edge;
   let x = middle(from), y = from.y + from.h;
-  const endX = middle(to), endY = to.y - 5;
   g.moveTo(x, y);
-  if (far) {
-    g.lineTo(endX, to.y);
-    return;
-  }
-  const way = points ? points.slice(points[0][1] <= y + 0.5 ? 1 : 0, -1).map(([px, py]) => [px + to.lane.x, py]) : [];
-  for (const [nx, ny] of [...way, [endX, endY]]) {
-    if (Math.abs(nx - x) < 0.5) g.lineTo(nx, ny);
-    else {
-      const bend = (y + ny) / 2;
-      g.bezierCurveTo(x, bend, nx, bend, nx, ny);
-    }
+  if (far) return g.lineTo(middle(to), to.y);
+  for (const [nx, ny] of way(edge)) {
+    const bend = (y + ny) / 2;
+    g.bezierCurveTo(x, bend, nx, bend, nx, ny);
     x = nx;
     y = ny;
   }
 }
 
-/** What flows: shape and bytes. */
+/** What flows: shape and bytes, or bytes alone, where it stands in its slice and over no box and no other such text. */
 function flows(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { app, picture, view } = v, { theme } = app;
-  g.font = "9.5px system-ui, sans-serif";
+  const { app, picture, view } = v, { theme } = app, size = 9.5 / Math.min(1, v.scale);
+  const taken = picture.boxes.filter(({ y, h: tall }) => y < view.bottom && y + tall > view.top).map((box) => [left(box), box.y, left(box) + box.w, box.y + box.h]);
+  face(g, size);
   g.lineWidth = 3;
   g.lineJoin = "round";
   g.strokeStyle = theme.lane;
   g.fillStyle = theme.muted;
-  for (const { edge, below } of picture.labels()) {
-    const box = below ? edge.from : edge.to;
-    const x = middle(box) + 6, y = below ? box.y + box.h + 11 : box.y - 9;
-    if (x < view.left - 140 || x > view.right || y < view.top || y > view.bottom + 10) continue;
-    g.globalAlpha = picture.exists(box) ? 1 : FUTURE;
-    const text = oneLine(picture.flowOf(edge), 26);
-    g.strokeText(text, x, y);
-    g.fillText(text, x, y);
+  for (const { edge, below, side } of picture.labels()) {
+    const box = below ? edge.from : edge.to, { lane } = box;
+    const x = middle(box) + 6 * side, y = below ? box.y + box.h + 1 : box.y - 7 - size;
+    if (y < view.top || y > view.bottom) continue;
+    for (const text of [oneLine(picture.flowOf(edge), 26), bytesText(edge.bytes)]) {
+      const wide = g.measureText(text).width, near = side < 0 ? x - wide : x, place = [near, y, near + wide, y + size];
+      if (near < lane.x || place[2] > lane.x + lane.w || taken.some((other) => meet(place, other))) continue;
+      taken.push(place);
+      g.globalAlpha = picture.exists(box) ? 1 : FUTURE;
+      g.strokeText(text, near, y + size / 2);
+      g.fillText(text, near, y + size / 2);
+      break;
+    }
   }
   g.globalAlpha = 1;
 }
 
+/** Whether two rectangles, each its left, top, right and bottom, have anything in common. */
+function meet(/** @type {number[]} */ [x, y, right, bottom], /** @type {number[]} */ other) {
+  return x < other[2] && right > other[0] && y < other[3] && bottom > other[1];
+}
+
+/** Gives those that failed, with why. @returns {[Box, string][]} */
 function boxes(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
   const { picture, app } = v, { theme, selection, store } = app, { view } = v, c = store.nodes.c;
   /** @type {[Box, string][]} */
   const errors = [];
-  const plain = v.scale < 0.28, words = v.scale > 0.42, chosen = selection.node();
+  const plain = v.scale < 0.28, chosen = selection.node();
   for (const box of picture.boxes) {
     const x = left(box), { y, w, h: tall } = box;
     if (x > view.right || x + w < view.left || y > view.bottom || y + tall < view.top) continue;
     const state = picture.stateOf(box), there = picture.exists(box), lit = !selection.choice || box.nodes.some((i) => selection.has(i));
     g.globalAlpha = (lit ? 1 : 0.28) * (there ? 1 : FUTURE);
+    const error = state === FAILED && picture.errorOf(box);
+    if (error) errors.push([box, error]);
     if (plain) {
       block(g, theme.rim[state], x, y, w, tall, g.globalAlpha * (state === WAITING ? 0.45 : 0.8));
       continue;
@@ -165,34 +177,44 @@ function boxes(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
       g.lineWidth = 3;
       g.stroke();
     }
-    if (words) written(v, g, box, state, x);
-    if (words && state === FAILED) {
-      const error = picture.errorOf(box);
-      if (error) errors.push([box, error]);
-    }
+    written(v, g, box, state, x);
   }
   g.globalAlpha = 1;
-  for (const [box, error] of errors) callout(v, g, box, error);
+  return errors;
 }
 
-/** Why it failed, below the node, over what stands there. @param {View} v @param {CanvasRenderingContext2D} g @param {Box} box @param {string} error */
+/** Why it failed, over what stands there. @param {View} v @param {CanvasRenderingContext2D} g @param {Box} box @param {string} error */
 function callout(v, g, box, error) {
-  const { theme } = v.app, text = oneLine(error, 56), at = left(box), y = box.y + box.h + 4;
-  g.font = "600 10.5px system-ui, sans-serif";
-  const wide = g.measureText(text).width + 16, x = within(v.view.left, at, v.view.right - wide);
-  rounded(g, [x, y, wide, 19, 5]);
-  through(g, [[at + 10, y], [at + 15, y - 5], [at + 20, y]]);
+  const { theme } = v.app, { view, scale } = v, edge = 6 / scale, size = Math.max(10.5, 9.5 / scale), em = size / 10.5;
+  const inside = { left: view.left + edge, top: view.top + TOP / scale, right: view.right - edge, bottom: view.bottom - edge };
+  const lines = wrapped(oneLine(error, 56), within(8, (inside.right - inside.left - 16 * em) / 6.6 / em, 56));
+  face(g, `600 ${size}`);
+  const wide = Math.max(...lines.map((line) => g.measureText(line).width)) + 16 * em, tall = (13 * lines.length + 6) * em;
+  const { x, y, tip, below } = tagAt({ x: left(box), y: box.y, h: box.h }, wide, tall, inside), foot = below ? y : y + tall, end = below ? y - 5 : foot + 5;
+  rounded(g, [x, y, wide, tall, 5]);
+  through(g, [[tip - 5, foot], [tip, end], [tip + 5, foot]]);
   fillPath(g, theme.rim[FAILED]);
-  g.textBaseline = "middle";
-  write(g, "600 10.5", theme.fill[FAILED], text, x + 8, y + 10);
-  g.textBaseline = "alphabetic";
+  lines.forEach((line, i) => write(g, `600 ${size}`, theme.fill[FAILED], line, x + 8 * em, y + (10 + 13 * i) * em));
+}
+
+/**
+ * Where the tag of a box stands: below it, or above where there is no room, and all of it inside.
+ * @param {{x: number, y: number, h: number}} box @param {number} wide @param {number} tall @param {View["view"]} inside
+ */
+export function tagAt(box, wide, tall, inside) {
+  const under = box.y + box.h + 4, below = under + tall <= inside.bottom, x = within(inside.left, box.x, inside.right - wide);
+  return { x, y: within(inside.top, below ? under : box.y - tall - 4, inside.bottom - tall), tip: within(x + 10, box.x + 15, x + wide - 10), below };
 }
 
 /** @param {CanvasRenderingContext2D} g @param {Box} box @param {number} state @param {number} x */
 function written(v, g, box, state, x) {
-  const { theme, store } = v.app, { y, w, h: tall } = box, parts = store.nodes.c.parts[box.nodes[0]];
+  const { theme, store } = v.app, { y, w, h: tall } = box, parts = store.nodes.c.parts[box.nodes[0]], { scale } = v;
   const [label, sub, error] = v.picture.textsOf(box);
-  g.textBaseline = "middle";
+  if (scale < READABLE) {
+    // The name alone, as large as can be read.
+    if (tall * scale > 11) write(g, `600 ${9.5 / scale}`, theme.fg, oneLine(label, Math.floor((w * scale - 4) / 5.8)), x + w / 2, y + tall / 2, "center");
+    return;
+  }
   const first = box.pill ? y + tall / 2 : sub || error ? y + 16 : y + tall / 2;
   write(g, 13, theme.rim[state], GLYPHS[state], x + 9, first + 0.5);
   write(g, `600 ${box.pill ? 11 : 12.5}`, theme.fg, label, x + 26, first, "left", w - (parts > 1 ? 62 : 32));
@@ -202,18 +224,16 @@ function written(v, g, box, state, x) {
     write(g, `${error ? "600 " : ""}10.5`, error && state === FAILED ? theme.bad : theme.muted,
       oneLine(second, Math.floor((x + w - at - 4) / (error ? 6.2 : 5.6))), at, box.pill ? first + 0.5 : y + 33.5);
   }
-  if (box.key[0] === "g") shares(v, g, box, x);
+  if (isGroup(box)) shares(v, g, box, x);
   else if (parts > 1) write(g, "700 11", theme.muted, `×${parts}`, x + w - 8, first, "right");
-  g.textBaseline = "alphabetic";
 }
 
 /** A bar at the foot of a group: how many of its nodes are in which state. */
 function shares(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g, /** @type {Box} */ box, /** @type {number} */ x) {
-  const { store, theme } = v.app, counts = new Array(7).fill(0), states = store.nodes.c.state;
-  for (const i of box.nodes) if (i < store.known) counts[states[i]]++;
+  const { theme } = v.app;
   const alpha = g.globalAlpha;
   let at = x + 10;
-  counts.forEach((n, state) => {
+  v.picture.countsOf(box).forEach((n, state) => {
     const wide = ((box.w - 20) * n) / box.nodes.length;
     block(g, theme.rim[state], at, box.y + box.h - 12, wide, 5, alpha);
     at += wide;

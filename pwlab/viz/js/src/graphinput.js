@@ -1,6 +1,7 @@
 // How the graph hears the pointer and the keys.
 
 import { grab, on, wheels } from "./dom.js";
+import { isGroup } from "./picture.js";
 import { within } from "./text.js";
 
 /** @typedef {import("./graphview.js").Graph} View */
@@ -19,7 +20,7 @@ export function listen(/** @type {View} */ v) {
         drag.moved = true;
         v.x = drag.left + e.offsetX - drag.x;
         v.y = drag.top + e.offsetY - drag.y;
-        v.fitted = false;
+        v.mode = "";
         app.tip(null);
         app.draw();
         return;
@@ -33,13 +34,12 @@ export function listen(/** @type {View} */ v) {
       drag = null;
       if (was?.moved) return;
       const box = v.hit(e.offsetX, e.offsetY);
-      app.choose(box ? (box.key[0] === "g" ? v.picture.commonOf(box) : { kind: "node", id: box.nodes[0] }) : null);
+      app.choose(box ? (isGroup(box) ? v.picture.commonOf(box) : { kind: "node", id: box.nodes[0] }) : null);
+      if (box) v.reveal(box.nodes[0], true);
     },
     dblclick: (/** @type {MouseEvent} */ e) => {
       const box = v.hit(e.offsetX, e.offsetY);
-      if (!box || !v.picture.turn(box)) return;
-      v.fitted = true;
-      app.draw();
+      if (box && v.picture.turn(box)) v.fit("last");
     },
     pointerleave: () => app.tip(null),
   });
@@ -61,12 +61,13 @@ export function press(/** @type {View} */ v, /** @type {string} */ key) {
     case "ArrowUp": v.y += by; break;
     case "ArrowDown": v.y -= by; break;
     case "f": v.fit(); return true;
+    case "End": v.fit("last"); return true;
     case "r": v.tidy(); return true;
     case ".": step(v, 1); return true;
     case ",": step(v, -1); return true;
     default: return false;
   }
-  v.fitted = false;
+  v.mode = "";
   v.app.draw();
   return true;
 }

@@ -4,12 +4,16 @@
 import { button, canvas, choices, h } from "./dom.js";
 import { paint, trace } from "./graphdraw.js";
 import { listen, press } from "./graphinput.js";
-import { left, middle, Picture } from "./picture.js";
+import { isGroup, left, middle, Picture } from "./picture.js";
 import { LINKS } from "./states.js";
 import { count, oneLine, within } from "./text.js";
 
 /** Room for the tools above the graph. */
-const TOP = 40;
+export const TOP = 40;
+/** Below this scale the text of a box cannot be read. */
+export const READABLE = 0.6;
+/** Launches that the view follows: the lowest of so many last ones. */
+const LAST = 8;
 
 export class Graph {
   /** @param {import("./app.js").App} app */
@@ -23,8 +27,10 @@ export class Graph {
     this.size = fit;
     this.scale = 1;
     this.x = this.y = 0;
-    /** Whether the view still fits the graph as it grows. */
-    this.fitted = true;
+    /** What the view does as the graph grows: fits "all" of it, or follows the "last" launches; "" stays. */
+    this.mode = "last";
+    /** Whether the view goes where it should even if something is chosen, which it else holds still for. */
+    this._goes = true;
     this.program = choices("which program is shown", [], (program) => this._choose(Number(program)));
     this.note = h("span.pw-note");
     this.by = choices("what is shown as one", [["", "each node"], ["cell", "by cell"], ["slice", "by slice"], ["client", "by client"]], (by) => this.group(by));
@@ -35,14 +41,15 @@ export class Graph {
     listen(this);
   }
 
-  fit() {
-    this.fitted = true;
+  fit(mode = "all") {
+    this.mode = mode;
+    this._goes = true;
     this.app.draw();
   }
 
   tidy() {
     this.picture.reset();
-    this.fit();
+    this.fit("last");
   }
 
   /** Shows nodes of a slice as one that have this in common: cell, slice or client; "" shows nodes. */
@@ -58,28 +65,41 @@ export class Graph {
     this.tidy();
   }
 
-  /** Shows a node's program, and the node. */
-  reveal(/** @type {number} */ node) {
-    this.picture.update();
+  /** Brings a node into view, by no more than it takes; where nothing can be read it also zooms, unless it may `not`. */
+  reveal(/** @type {number} */ node, not = false) {
+    this._look();
     const box = this.picture.boxOf.get(node);
-    if (!box || !this.w) return;
-    const x = middle(box) * this.scale + this.x, y = (box.y + box.h / 2) * this.scale + this.y;
-    if (x > 20 && x < this.w - 20 && y > 20 && y < this.h - 20 && this.scale > 0.3) return;
-    this.fitted = false;
-    this.scale = Math.max(this.scale, 0.8);
-    this.x = this.w / 2 - middle(box) * this.scale;
-    this.y = this.h / 2 - (box.y + box.h / 2) * this.scale;
+    if (!box) return;
+    if (!not && this.scale < 0.3) this.zoom(0.8 / this.scale);
+    const { scale, x, y } = this, edge = 24, at = left(box) * scale, top = box.y * scale;
+    this.x = within(edge - at, x, this.w - edge - at - box.w * scale);
+    this.y = within(edge + TOP - top, y, this.h - edge - top - box.h * scale);
+    if (this.x !== x || this.y !== y) this.mode = "";
+    this.app.draw();
   }
 
   draw() {
-    const { w, h: tall } = this.size();
-    this.w = w;
-    this.h = tall;
-    this.picture.update();
+    this._look();
     this._tools();
-    if (this.fitted) this._fit();
-    this.view = { left: -this.x / this.scale, top: -this.y / this.scale, right: (w - this.x) / this.scale, bottom: (tall - this.y) / this.scale };
+    const { x, y, w, h: tall, scale } = this;
+    this.view = { left: -x / scale, top: -y / scale, right: (w - x) / scale, bottom: (tall - y) / scale };
     paint(this);
+  }
+
+  /** Takes what is new, and goes where the view should be; what one looks at stays where it is. */
+  _look() {
+    const { picture, scale } = this, { store, selection } = this.app;
+    ({ w: this.w, h: this.h } = this.size());
+    if (!store.replays) picture.room = this.w;
+    const centre = (this.w / 2 - this.x) / scale, away = (/** @type {import("./picture.js").Lane} */ lane) => Math.abs(lane.x + lane.w / 2 - centre);
+    const near = [...picture.lanes.values()].sort((a, b) => away(a) - away(b))[0], was = near?.x;
+    picture.update();
+    if (this.by.value !== picture.grouping) {
+      this.by.value = picture.grouping;
+      this.fit("last");
+    }
+    if (near) this.x -= (near.x - was) * scale;
+    if (this.mode && picture.boxes.length && (this._goes || !selection.choice)) this._go();
   }
 
   /** @returns {boolean} whether the key was taken */
@@ -87,26 +107,32 @@ export class Graph {
     return press(this, key);
   }
 
-  _fit() {
-    const { width: wide, height: tall } = this.picture;
-    const room = this.h - TOP - 8;
-    this.scale = Math.max(0.02, Math.min(1.15, (this.w - 24) / (wide + 10), room / (tall + 10)));
-    // Fitted, a tall graph would be a thread: it is read from the top, or while it runs from where it grows.
-    this.scale = Math.max(this.scale, Math.min(0.6, (this.w - 24) / (wide + 10)));
+  _go() {
+    const { picture, scale, app } = this, { width: wide, height: tall } = picture, { launches, replays } = app.store;
+    const room = this.h - TOP - 8, across = (this.w - 24) / (wide + 10);
+    this._goes = false;
+    this.scale = Math.max(0.02, Math.min(1.15, across, room / (tall + 10)));
+    // All of a tall graph cannot be read: then the view goes along with what is launched.
+    if (this.mode === "last") this.scale = Math.max(this.scale, Math.min(READABLE, across));
     this.x = (this.w - wide * this.scale) / 2;
-    const over = tall * this.scale - room, { store, player } = this.app;
-    if (over <= 0) this.y = TOP - over / 2;
-    else if (!store.replays) this.y = store.running ? TOP - over : TOP;
-    else {
-      const newest = this.picture.boxOf.get(store.launches.n ? store.launches.a[store.launches.n - 1] : 0);
-      const wish = TOP - within(0, (newest?.y ?? 0) * this.scale - room * 0.55, over);
-      this.y = player?.playing ? this.y + (wish - this.y) * 0.12 : wish;
+    const over = tall * this.scale - room;
+    let lowest = 0;
+    for (let k = launches.n, seen = 0; k-- && seen < LAST; ) {
+      const box = picture.boxOf.get(launches.a[k]);
+      if (!box) continue;
+      seen++;
+      lowest = Math.max(lowest, box.y);
     }
+    const wish = TOP - (over > 0 ? within(0, lowest * this.scale - room * 0.55, over) : over / 2), by = wish - this.y;
+    // It glides, unless another picture is shown.
+    const glides = scale === this.scale && Math.abs(by) > 1 && (!replays || app.player?.playing);
+    this.y += glides ? by * 0.12 : by;
+    if (glides) app.draw();
   }
 
   _tools() {
     const { programs } = this.app.store;
-    this.note.textContent = this.picture.note;
+    this.note.textContent = this.note.title = this.picture.note;
     this.close.hidden = !this.picture.opened.size;
     // A list that is open must not change under the pointer.
     if (this._programs === programs.size || document.activeElement === this.program) return;
@@ -131,7 +157,7 @@ export class Graph {
   /** @returns {string[]} */
   tipOf(/** @type {import("./picture.js").Box} */ box) {
     const { app, picture } = this;
-    if (box.key[0] === "g") return [picture.textsOf(box).filter(Boolean).join(" · "), picture.errorOf(box), "double-click opens the group"].filter(Boolean);
+    if (isGroup(box)) return [picture.textsOf(box).filter(Boolean).join(" · "), picture.errorOf(box), "double-click opens the group"].filter(Boolean);
     return [...app.nodeTip(box.nodes[0]), picture.opened.has(picture.groupOf(box.nodes[0])) ? "double-click closes its group" : ""].filter(Boolean);
   }
 
@@ -159,12 +185,12 @@ export class Graph {
     this.x = x - ((x - this.x) / this.scale) * scale;
     this.y = y - ((y - this.y) / this.scale) * scale;
     this.scale = scale;
-    this.fitted = false;
+    this.mode = "";
     this.app.draw();
   }
 }
 
 /** Sheets behind: several computations in one launch, or several nodes in a group. */
 export function sheets(/** @type {import("./store.js").Store} */ s, /** @type {import("./picture.js").Box} */ box) {
-  return box.key[0] === "g" || s.nodes.c.parts[box.nodes[0]] > 1 ? 2 : 0;
+  return isGroup(box) || s.nodes.c.parts[box.nodes[0]] > 1 ? 2 : 0;
 }

@@ -1,6 +1,8 @@
 // Where the rectangles of a graph stand: pwlab/viz/layout.py in JavaScript. That module says how it works; a test
 // compares the two, so change both or none.
 
+import { had, times } from "./columns.js";
+
 export const GAP = 14, ROW_GAP = 30, BAND_HEAD = 30, LANE_HEAD = 30, ISLAND_GAP = 22;
 const BEND = 8;
 /** All lanes together are about so wide at most, and each is at least so wide, before rows are broken; the narrowest item. */
@@ -12,12 +14,13 @@ const MOST_WIDE = 1650, LEAST_WIDE = 520, NARROWEST = 96;
  * Places items, given in topological order; each edge leads from a smaller to a greater index.
  * @param {Item[]} items @param {[number, number][]} edges
  * @param {number[]} laneWidths least width of each lane @param {number[]} laneGaps 1 where an island begins
+ * @param {number[]} most what comes later must fit into so wide a lane, where that can be
  */
-export function place(items, edges, laneWidths, laneGaps) {
-  const real = items.length;
-  const rows = rowsOf(items, edges, laneWidths.length);
+export function place(items, edges, laneWidths, laneGaps, most = laneWidths.map(() => Infinity)) {
+  const real = items.length, limits = most.map((wide) => wide - 2 * GAP);
+  const [rows, taken] = rowsOf(items, edges, limits);
   const lanes = items.map((i) => i.lane), widths = items.map((i) => i.w);
-  const chains = bend(rows, lanes, widths, edges);
+  const chains = bend(rows, lanes, widths, edges, taken, limits);
   const cells = cellsOf(rows, lanes, laneWidths.length);
   /** @type {number[][]} */
   let up = rows.map(() => []), down = rows.map(() => []);
@@ -54,15 +57,16 @@ export function place(items, edges, laneWidths, laneGaps) {
 
 /**
  * The row of each item: the longest path that leads to it, or the first below in which its lane has room.
- * @param {Item[]} items @param {[number, number][]} edges @param {number} laneCount
+ * Beside the rows, how much of each is taken in each lane.
+ * @param {Item[]} items @param {[number, number][]} edges @param {number[]} limits @returns {[number[], number[][]]}
  */
-function rowsOf(items, edges, laneCount) {
-  const limit = Math.max(LEAST_WIDE, MOST_WIDE / Math.max(1, laneCount)), row = new Array(items.length).fill(0);
-  const taken = Array.from({ length: laneCount }, () => /** @type {number[]} */ ([])), full = taken.map(() => /** @type {number[]} */ ([]));
+function rowsOf(items, edges, limits) {
+  const common = Math.max(LEAST_WIDE, MOST_WIDE / Math.max(1, limits.length)), row = new Array(items.length).fill(0);
+  const taken = limits.map(() => /** @type {number[]} */ ([])), full = limits.map(() => /** @type {number[]} */ ([]));
   const ordered = [...edges].sort((x, y) => x[0] - y[0] || x[1] - y[1]);
   let at = 0;
   items.forEach(({ lane, w }, i) => {
-    const used = taken[lane];
+    const used = taken[lane], limit = Math.min(common, limits[lane]);
     let to = past(full[lane], row[i]);
     while (used[to] && used[to] + w > limit) to = past(full[lane], to + 1);
     row[i] = to;
@@ -70,7 +74,7 @@ function rowsOf(items, edges, laneCount) {
     if (used[to] + NARROWEST > limit) full[lane][to] = to + 1;
     for (; at < ordered.length && ordered[at][0] === i; at++) row[ordered[at][1]] = Math.max(row[ordered[at][1]], to + 1);
   });
-  return row;
+  return [row, taken];
 }
 
 /** The first row from `row` on that is not full; each full one is told where that is. @param {number[]} full @param {number} row */
@@ -81,8 +85,12 @@ function past(full, row) {
   return end;
 }
 
-/** @param {number[]} rows @param {number[]} lanes @param {number[]} widths @param {[number, number][]} edges */
-function bend(rows, lanes, widths, edges) {
+/**
+ * Breaks long edges where they pass rows, and where there is room.
+ * @param {number[]} rows @param {number[]} lanes @param {number[]} widths @param {[number, number][]} edges
+ * @param {number[][]} taken @param {number[]} limits
+ */
+function bend(rows, lanes, widths, edges, taken, limits) {
   let budget = Math.max(64, rows.length);
   /** @type {Map<string, number>} */
   const shared = new Map();
@@ -92,19 +100,17 @@ function bend(rows, lanes, widths, edges) {
   /** @type {number[][]} */
   const chains = new Array(edges.length);
   for (const at of order) {
-    const [a, b] = edges[at], chain = [a], from = rows[a], to = rows[b];
-    if (to - from - 1 <= budget) {
-      for (let row = from + 1; row < to; row++) {
-        const key = `${a} ${lanes[b]} ${row}`;
-        let found = shared.get(key);
-        if (found === undefined) {
-          shared.set(key, (found = rows.length));
-          rows.push(row);
-          lanes.push(lanes[b]);
+    const [a, b] = edges[at], chain = [a], lane = lanes[b], used = taken[lane];
+    const between = rows[b] - rows[a] - 1, passed = times(between > budget ? 0 : between, (k) => rows[a] + 1 + k), key = (/** @type {number} */ row) => `${a} ${lane} ${row}`;
+    if (passed.every((row) => shared.has(key(row)) || (used[row] ?? 0) + BEND <= limits[lane])) {
+      for (const row of passed) {
+        chain.push(had(shared, key(row), () => {
+          used[row] = (used[row] ?? 0) + BEND + GAP;
+          lanes.push(lane);
           widths.push(BEND);
           budget--;
-        }
-        chain.push(found);
+          return rows.push(row) - 1;
+        }));
       }
     }
     chain.push(b);
@@ -117,7 +123,7 @@ function bend(rows, lanes, widths, edges) {
 function cellsOf(rows, lanes, laneCount) {
   let last = -1;
   for (const row of rows) if (row > last) last = row;
-  const cells = Array.from({ length: last + 1 }, () => Array.from({ length: laneCount }, () => /** @type {number[]} */ ([])));
+  const cells = times(last + 1, () => times(laneCount, () => /** @type {number[]} */ ([])));
   rows.forEach((row, i) => cells[row][lanes[i]].push(i));
   return cells;
 }

@@ -6,7 +6,7 @@ import { had, sum } from "./columns.js";
 import { fill, h } from "./dom.js";
 import { Panel } from "./panels.js";
 import { bytesText, count, digits, oneLine, percent, rangesText, secondsText, sourceText } from "./text.js";
-import { PARTS } from "./usage.js";
+import { MEMORY } from "./usage.js";
 
 /** Rows of an island, and holders, that are listed. */
 const ROWS = 12, HOLDERS = 12, HELD = 6;
@@ -64,7 +64,7 @@ export class MemoryPanel extends Panel {
 
   /** @param {ReturnType<import("./usage.js").Usage["view"]>} view */
   _held(view) {
-    const { store } = this.app, now = store.now(), lost = sum([...view.islands.values()], (parts) => parts[PARTS.indexOf("memory")]);
+    const { store } = this.app, now = store.now(), lost = sum([...view.islands.values()], (parts) => parts[MEMORY]);
     const about = `launches that could go but for memory${lost > 0 ? `; devices idled ${secondsText(lost)} for that so far` : ""}`;
     return [this.heading("Held back", about),
       this.table("No launch waits for memory.", ["launch", "client", "written at", "too small is", ">short by", ">for"], view.held, ({ node, client, since, account, bytes }) => ({
@@ -100,7 +100,7 @@ function grouped(rows) {
   /** @type {Row[]} */
   const out = [];
   for (const row of rows) {
-    const last = out[out.length - 1];
+    const last = out.at(-1);
     const same = last && last.island === row.island && last.bytes === row.bytes && last.peak === row.peak && last.capacity === row.capacity && !row.shared && !last.shared && last.series.every((value, i) => value === row.series[i]);
     if (same) last.devices = [...last.devices, ...row.devices];
     else out.push({ ...row, devices: [...row.devices] });

@@ -122,19 +122,22 @@ export class Panel {
   }
 
   /**
-   * A table that is a table to screen readers too; heads that begin with `>` stand at the right.
+   * A table that is a table to screen readers too; heads that begin with `>` stand at the right, those with `?` only
+   * where there is room. A row that is chosen tells `more`.
    * @param {string} none what is said instead where there are no rows @param {string[]} heads
-   * @param {any[]} all @param {(one: any) => {choice: any, about: About, cells: any[], tip?: string}} row
+   * @param {any[]} all @param {(one: any) => {choice: any, about: About, cells: any[], tip?: string, more?: string}} row
    * @param {number} most so many are shown @param {string} rest about the others
    */
   table(none, heads, all, row, most = Infinity, rest = "") {
     if (!all.length) return h("p.pw-note", none);
-    const kinds = heads.map((text) => ({ "class": text.startsWith(">") ? "pw-right" : "" }));
+    const kinds = heads.map((text) => ({ "class": (text.includes(">") ? "pw-right " : "") + (text.startsWith("?") ? "pw-room" : "") }));
+    const words = heads.map((text) => text.replace(/[?>]+/, ""));
     return [h("table",
-      h("thead", h("tr", heads.map((text, i) => h("th", { ...kinds[i], ...this.means(text.replace(">", "")) }, text.replace(">", ""))))),
+      h("thead", h("tr", words.map((text, i) => h("th", { ...kinds[i], ...this.means(text) }, text)))),
       h("tbody", all.slice(0, most).map((one) => {
-        const { choice, about, cells, tip } = row(one);
-        return this.row(h("tr", { "data-tip": tip }, cells.map((cell, i) => h("td", kinds[i], cell))), choice, about);
+        const { choice, about, cells, tip, more } = row(one);
+        const line = this.row(h("tr", { "data-tip": tip }, cells.map((cell, i) => h("td", kinds[i], cell))), choice, about);
+        return [line, more && this.app.selection.marks(about) && h("tr.pw-chosen", h("td.pw-note", { "colspan": heads.length }, more))];
       }))), all.length > most && h("p.pw-note", `and ${count(all.length - most, "other")}${rest}`)];
   }
 

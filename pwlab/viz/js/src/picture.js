@@ -1,20 +1,22 @@
 // The dataflow graph as plain data: which rectangles there are, where they stand, and what joins them.
 //
-// What stands once stays: nodes that come later are laid out as a block of their own, below what their lanes hold.
-// Laid out at once, a graph stands as pwlab/viz/graph.py draws it.
+// What stands once stays: nodes that come later are laid out as a block of their own, below what their lanes hold and
+// as wide as these, unless one alone is wider. Laid out at once, a graph stands as pwlab/viz/graph.py draws it.
 
 import { BAND_HEAD, GAP, ISLAND_GAP, LANE_HEAD, place, ROW_GAP } from "./layout.js";
-import { above, had } from "./columns.js";
-import { FAILED, LINKS, LOUDEST, TRANSFER } from "./states.js";
-import { bytesText, count, oneLine, rangesText, secondsText, sourceText, width } from "./text.js";
+import { had, raise } from "./columns.js";
+import { FAILED, LINKS, LOUDEST, STATES, TRANSFER } from "./states.js";
+import { bytesText, count, digits, oneLine, rangesText, secondsText, sourceText, width } from "./text.js";
 
+/** So much room a lane keeps for what may come, in pixels at most. */
+const ROOM = 520;
 /** Above so many nodes a picture shows groups. */
 export const LIMIT = 2_000;
 /** Of very long runs the newest are shown. */
 const NEWEST = 50_000;
 
 /** @typedef {{key: string, island: number, slice: number, x: number, w: number, bottom: number, gap: number}} Lane */
-/** @typedef {{key: string, nodes: number[], lane: Lane, rel: number, y: number, w: number, h: number, pill: boolean, name: string}} Box */
+/** @typedef {{key: string, nodes: number[], lane: Lane, rel: number, y: number, w: number, h: number, pill: boolean, name: string, what: string | undefined}} Box `name` is that of a group, `what` the one computation of its nodes */
 /** Of an edge `values` flow, the first of which has this `shape`, `bytes` together. */
 /** @typedef {{from: Box, to: Box, bytes: number, values: number, shape: number, link: number, both: boolean, points: [number, number][] | null, lane: Lane | null}} Edge */
 
@@ -28,6 +30,8 @@ export class Picture {
     this.by = "";
     /** Keys of groups that were opened. @type {Set<string>} */
     this.opened = new Set();
+    /** So wide all lanes together may become when they are new, in pixels; 0 where nothing more comes. */
+    this.room = 0;
     this.reset();
   }
 
@@ -47,7 +51,7 @@ export class Picture {
     this._edgeOf = new Map();
     /** Of edges between groups the buffers that were counted. @type {Map<Edge, Set<number>>} */
     this._counted = new Map();
-    /** @type {{edge: Edge, below: boolean}[] | null} */
+    /** @type {{edge: Edge, below: boolean, side: number}[] | null} */
     this._labels = null;
     this._seen = 0;
     this.shown = 0;
@@ -84,17 +88,29 @@ export class Picture {
     return this.grouping === "slice" || nodes > 20 * LIMIT ? "slice" : "cell";
   }
 
+  /** How many nodes are shown as how many groups, and which. */
   get note() {
-    return this.grouping ? `${count(this.shown, "node")} shown as ${count(this.boxes.length, "group")}, by ${this.grouping === "slice" ? "" : `${this.grouping} and `}slice` : "";
+    const { boxes, grouping } = this, groups = boxes.filter(isGroup).length, alone = boxes.length - groups;
+    if (!grouping) return "";
+    const common = grouping === "cell" && !boxes.some((box) => this._inCell(box.nodes[0])) ? "line" : grouping;
+    return `${count(this.shown, "node")} shown as ${count(groups, "group")}${alone ? ` and ${count(alone, "node")}` : ""}, by ${grouping === "slice" ? "" : `${common} and `}slice`;
   }
 
   /** The key of the group that a node belongs to where nodes are grouped. */
   groupOf(/** @type {number} */ i) {
-    return `g${this.store.islandOf(i)}/${this.store.nodes.c.slice[i]}|${this.grouping === "slice" ? "" : this._commonText(i)}`;
+    return `g${this.store.islandOf(i)}/${this.store.nodes.c.slice[i]}|${this._common(i)[0]}`;
   }
 
-  _commonText(/** @type {number} */ i) {
-    return this.grouping === "client" ? this.store.client(i) : this.store.word(i, "cell");
+  _inCell(/** @type {number} */ i) {
+    return this.store.word(i, "cell").startsWith("Cell ");
+  }
+
+  /** What the nodes of a group have in common beside their slice, and what it is called. Of a script that is the line. */
+  _common(/** @type {number} */ i) {
+    const s = this.store, { grouping } = this, cell = s.word(i, "cell");
+    if (grouping === "slice") return ["", "all of the slice"];
+    if (grouping === "client") return [s.client(i), s.client(i) || "no client"];
+    return this._inCell(i) || !cell ? [cell, cell || "no cell"] : [`${cell}:${s.node(i, "line")}`, s.source(i)];
   }
 
   _keyOf(/** @type {number} */ i) {
@@ -105,7 +121,7 @@ export class Picture {
   /** Opens a group, or closes the one that was opened around a node; whether there was something to do. */
   turn(/** @type {Box} */ box) {
     if (!this.grouping) return false;
-    if (box.key[0] === "g") this.opened.add(box.key);
+    if (isGroup(box)) this.opened.add(box.key);
     else if (!this.opened.delete(this.groupOf(box.nodes[0]))) return false;
     this.reset();
     return true;
@@ -115,6 +131,7 @@ export class Picture {
   commonOf(/** @type {Box} */ box) {
     const i = box.nodes[0];
     if (this.grouping === "slice") return { kind: "slice", id: this.store.nodes.c.slice[i] };
+    if (box.what && this.grouping === "cell" && !this._inCell(i)) return { kind: "name", id: box.what };
     return this.grouping === "client" ? { kind: "client", id: this.store.client(i) } : { kind: "cell", id: this.store.word(i, "cell") };
   }
 
@@ -126,12 +143,12 @@ export class Picture {
       const key = this._keyOf(i);
       let box = this._byKey.get(key);
       if (!box) {
-        box = { key, nodes: [], lane: this._lane(s.islandOf(i), c.slice[i]), rel: 0, y: 0, w: 0, h: 0, pill: false, name: "" };
-        if (key[0] === "g") box.name = this.grouping === "slice" ? "all of the slice" : this._commonText(i) || `no ${this.grouping}`;
+        box = { key, nodes: [], lane: this._lane(s.islandOf(i), c.slice[i]), rel: 0, y: 0, w: 0, h: 0, pill: false, name: key[0] === "g" ? this._common(i)[1] : "", what: undefined };
         this._byKey.set(key, box);
         made.push(box);
       }
       box.nodes.push(i);
+      if (c.kind[i] !== TRANSFER) box.what = [undefined, s.word(i, "name")].includes(box.what) ? s.word(i, "name") : "";
       this.boxOf.set(i, box);
     }
     for (const box of made) Object.assign(box, size(s, box));
@@ -185,7 +202,7 @@ export class Picture {
 
   /** Whether a buffer is counted for the first time: many nodes of a group may read it, and it flows once. @param {Edge} edge @param {number} buffer */
   _isNew(edge, buffer) {
-    if (edge.from.key[0] !== "g" && edge.to.key[0] !== "g") return true;
+    if (!isGroup(edge.from) && !isGroup(edge.to)) return true;
     const seen = had(this._counted, edge, () => new Set());
     return seen.size !== seen.add(buffer).size;
   }
@@ -198,39 +215,43 @@ export class Picture {
 
   /**
    * Where it is written what flows: once below the node that writes it if all of its edges carry the same, else above
-   * where it arrives alone. A transfer says in its pill what it moves.
+   * where it arrives alone; at the `side` that no edge takes, 1 or -1. A transfer says in its pill what it moves.
    */
   labels() {
     if (this._labels) return this._labels;
-    /** @type {Map<Box, Set<string>>} */
+    /** @type {Map<Box, {flows: Set<string>, sides: Set<number>}>} */
     const out = new Map();
     /** @type {Map<Box, number>} */
     const into = new Map();
-    const flows = this.edges.filter((edge) => edge.values && !edge.from.pill);
-    for (const edge of flows) {
-      had(out, edge.from, () => new Set()).add(this.flowOf(edge));
-      into.set(edge.to, (into.get(edge.to) ?? 0) + 1);
+    for (const edge of this.edges) {
+      const { flows, sides } = had(out, edge.from, () => ({ flows: new Set(), sides: new Set() }));
+      sides.add(bent(way(edge)[0][0] - middle(edge.from)));
+      if (!edge.values || edge.from.pill) continue;
+      flows.add(this.flowOf(edge));
+      raise(into, edge.to);
     }
     const done = new Set();
     this._labels = [];
-    for (const edge of flows) {
-      const same = out.get(edge.from)?.size === 1;
-      if (same ? done.has(edge.from) : into.get(edge.to) !== 1) continue;
+    for (const edge of this.edges) {
+      const { flows, sides } = /** @type {any} */ (out.get(edge.from)), below = flows.size === 1, [x] = /** @type {number[]} */ (way(edge).at(-2) ?? [middle(edge.from)]);
+      if (!edge.values || edge.from.pill || (below ? done.has(edge.from) : into.get(edge.to) !== 1)) continue;
       done.add(edge.from);
-      this._labels.push({ edge, below: same });
+      const side = below ? [1, -1].find((side) => !sides.has(side)) : -bent(x - middle(edge.to)) || 1;
+      if (side) this._labels.push({ edge, below, side });
     }
     return this._labels;
   }
 
   /** @param {Box[]} made @param {[number, number][]} inside @param {Edge[]} drawn */
   _place(made, inside, drawn) {
-    const lanes = this._ordered();
+    const lanes = this._ordered(), last = lanes.length - 1, room = Math.min(ROOM, this.room / lanes.length - 2 * GAP);
     const column = new Map(lanes.map((lane, i) => [lane, i]));
     const placed = place(
       made.map((box) => ({ lane: column.get(box.lane) ?? 0, w: box.w, h: box.h })),
       inside,
-      lanes.map((lane) => Math.max(lane.w, this._head(lane))),
+      lanes.map((lane) => lane.w || Math.max(room, this._head(lane))),
       lanes.map((lane) => lane.gap),
+      lanes.map((lane, i) => (i < last && lane.w) || Infinity),
     );
     // Below what their lanes hold; the first block begins at the top.
     const used = new Set(made.map((box) => box.lane));
@@ -295,7 +316,7 @@ export class Picture {
     /** @type {[number, number, number][]} */
     const bands = [];
     for (const lane of this._ordered()) {
-      const band = bands[bands.length - 1];
+      const band = bands.at(-1);
       if (band && band[0] === lane.island) band[2] = lane.x + lane.w + GAP - band[1];
       else bands.push([lane.island, lane.x - GAP, lane.w + 2 * GAP]);
     }
@@ -307,23 +328,26 @@ export class Picture {
     return box.nodes[0] < this.store.known;
   }
 
-  /** Nodes of a box that are there by now. */
-  _now(/** @type {Box} */ box) {
-    return this.store.replays ? box.nodes.slice(0, above(box.nodes, this.store.known - 1)) : box.nodes;
+  /** How many nodes of a box are in which state by now. */
+  countsOf(/** @type {Box} */ box) {
+    const { known, nodes } = this.store, counts = STATES.map(() => 0);
+    for (const i of box.nodes) if (i < known) counts[nodes.c.state[i]]++;
+    return counts;
   }
 
   /** The state that a box shows. */
   stateOf(/** @type {Box} */ box) {
-    const states = this.store.nodes.c.state;
-    if (box.nodes.length === 1) return states[box.nodes[0]];
-    const have = new Set(this._now(box).map((i) => states[i]));
-    return LOUDEST.find((state) => have.has(state)) ?? 0;
+    if (box.nodes.length === 1) return this.store.nodes.c.state[box.nodes[0]];
+    const counts = this.countsOf(box);
+    return LOUDEST.find((state) => counts[state]) ?? 0;
   }
 
-  /** Why a node failed, or the first of a group that failed of its own; "" where the cause is another's. */
+  /** Why a node failed, or the first of a group; "" where the cause of one alone is another's. */
   errorOf(/** @type {Box} */ box) {
-    const own = box.nodes.find((i) => this.store.broke(i));
-    return own === undefined ? "" : (box.name ? `${this.store.name(own, 20)}: ` : "") + this.store.word(own, "error");
+    const s = this.store, own = box.nodes.find((i) => s.broke(i));
+    if (own !== undefined) return (box.name ? `${s.name(own, 20)}: ` : "") + s.word(own, "error");
+    const failed = this.countsOf(box)[FAILED], cause = s.cause(box.nodes.find((i) => s.cause(i) >= 0) ?? -1);
+    return box.name && failed ? `${digits(failed)} of ${digits(box.nodes.length)} failed${cause >= 0 ? `, after ${s.name(cause, 30)} (${s.source(cause)})` : ""}` : "";
   }
 
   /** What is written on a box: [label, second line, what failed before it]. */
@@ -341,25 +365,36 @@ export function keyOf(a, b) {
   return `${a.key}>${b.key}`;
 }
 
-/** @param {import("./store.js").Store} s @param {Box} box */
+/** Whether nodes are shown as one. */
+export const isGroup = (/** @type {Box} */ box) => box.key[0] === "g";
+
+/** The points of an edge after its first: through the gaps between rows to just above its target. @returns {number[][]} */
+export function way({ from, to, points }) {
+  const end = [middle(to), to.y - 5];
+  return points ? [...points.slice(points[0][1] <= from.y + from.h + 0.5 ? 1 : 0, -1).map(([x, y]) => [x + to.lane.x, y]), end] : [end];
+}
+
+/** Whether a line leaves to the right, 1, to the left, -1, or goes straight. */
+function bent(/** @type {number} */ by) {
+  return Math.abs(by) < 1 ? 0 : Math.sign(by);
+}
+
+/** @param {import("./store.js").Store} s @param {Box} box @returns {string[]} */
 function texts(s, box) {
   const i = box.nodes[0], c = s.nodes.c;
-  if (box.name) return [oneLine(box.name, 26), count(box.nodes.length, "node"), ""];
+  if (box.name) return [oneLine(box.name, 26), [oneLine(box.what ?? "", 20), count(box.nodes.length, "node")].filter(Boolean).join(", "), ""];
   const took = s.ran(i) ? secondsText(s.ran(i)) : "";
-  if (box.pill) return [`${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}`, took, ""];
+  if (box.pill) return [`${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}`, c.error[i] ? STATES[FAILED] : took, ""];
   const cause = s.cause(i), error = c.error[i] && cause >= 0 ? `after ${s.name(cause, 30)} failed` : "";
   return [s.name(i, 26), [s.source(i), took].filter(Boolean).join(" · "), error];
 }
 
-/** Width and height that hold a box's texts, with room for what comes later: how long it ran, and an error. */
+/** Width and height that hold a box's texts, with room for what comes later: how long it ran, and more nodes. */
 function size(/** @type {import("./store.js").Store} */ s, /** @type {Box} */ box) {
-  const i = box.nodes[0], c = s.nodes.c, later = "000 ms";
-  if (box.key[0] === "n" && c.kind[i] === TRANSFER && c.state[i] !== FAILED) {
-    const label = `${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}`;
-    return { w: 7.4 * width(label) + 6.4 * later.length + 42, h: 24, pill: true };
-  }
+  const i = box.nodes[0], c = s.nodes.c, later = "000 ms", group = isGroup(box);
+  box.pill = !group && c.kind[i] === TRANSFER;
   const [label, sub] = texts(s, box);
-  const more = box.key[0] === "g" ? 12 : 0;
+  if (box.pill) return { w: 7.4 * width(label) + 6.4 * later.length + 42, h: 24 };
   const wide = Math.max(7.7 * width(label + (c.parts[i] > 1 ? "  000" : "")) + 30, 6 * width(`${sub} · ${later}`) + 10);
-  return { w: Math.max(96, wide + 14), h: (sub ? 46 : 32) + more, pill: false };
+  return { w: Math.max(96, wide + 14), h: (sub ? 46 : 32) + (group ? 12 : 0) };
 }

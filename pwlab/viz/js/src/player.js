@@ -1,7 +1,9 @@
 // The bar below a replay: play and pause, a scrubber over what the devices did, and the pace.
 
-import { block, sharpen } from "./brush.js";
+import { block } from "./brush.js";
+import { Chart } from "./chart.js";
 import { CheckedUsage } from "./checkpoints.js";
+import { sum } from "./columns.js";
 import { choices, fill, h } from "./dom.js";
 import { Moments } from "./moments.js";
 import { FAILED } from "./states.js";
@@ -31,7 +33,7 @@ export class Player {
     const fit = (this.end - this.begin) / LONG;
     this.pace = PACES.filter((pace) => pace <= within(PACES[0], fit, 1)).pop() ?? 1;
     this.button = h("button.pw-button.pw-play", { onclick: () => this.toggle() });
-    this.strip = h("canvas", { "aria-hidden": "true" });
+    this.strip = new Chart(TALL, "how many devices computed, over time");
     this.range = h("input", {
       type: "range", min: "0", max: String(this.end - this.begin), step: "any", "aria-label": "moment of the run",
       oninput: () => this.seek(this.begin + Number(this.range.value)),
@@ -39,7 +41,7 @@ export class Player {
     });
     this.clock = h("span.pw-clock");
     this.speed = choices("pace (< and >)", PACES.map((pace) => [String(pace), `${pace}×`]), (pace) => this.hurry(Number(pace)));
-    this.element = h("div.pw-player", this.button, h("div.pw-scrub", this.strip, this.range), this.clock, this.speed);
+    this.element = h("div.pw-player", this.button, h("div.pw-scrub", this.strip.element, this.range), this.clock, this.speed);
     this.hurry(this.pace);
     this.seek(this.end);
   }
@@ -98,24 +100,20 @@ export class Player {
 
   /** What the devices did, under the scrubber: how many computed, and a mark where something failed. */
   draw() {
-    const wide = this.strip.clientWidth;
-    if (!wide) return;
-    const { theme, tracks, store } = this.app, devices = [...tracks.devices.values()];
-    const g = /** @type {CanvasRenderingContext2D} */ (this.strip.getContext("2d"));
-    sharpen(this.strip, wide, TALL);
-    g.clearRect(0, 0, wide, TALL);
-    const each = (this.end - this.begin) / wide;
-    for (let x = 0; x < wide; x++) {
-      let busy = 0;
-      for (const { rows } of devices) busy += rows[0].busy(this.begin + x * each, this.begin + (x + 1) * each);
-      const tall = (TALL - 2) * Math.min(1, busy / (each * Math.max(1, devices.length)));
-      block(g, theme.accent, x, TALL - tall, 1, tall, 0.45);
-    }
-    const { fate, id } = store.nodes.c, { whole } = this.moments;
-    for (let i = 0; i < store.nodes.n; i++) {
-      const own = !whole.cause[i] || whole.cause[i] === id[i];
-      if (fate[i] === FAILED && own) block(g, theme.bad, Math.min(wide - 2, (whole.ended[i] - this.begin) / each), 0, 2, TALL);
-    }
+    const { theme, tracks, store } = this.app, devices = [...tracks.devices.values()], { begin } = this;
+    this.strip.draw((g, wide) => {
+      const each = (this.end - begin) / wide;
+      for (let x = 0; x < wide; x++) {
+        const busy = sum(devices, ({ rows }) => rows[0].busy(begin + x * each, begin + (x + 1) * each));
+        const tall = (TALL - 2) * Math.min(1, busy / (each * Math.max(1, devices.length)));
+        block(g, theme.accent, x, TALL - tall, 1, tall, 0.45);
+      }
+      const { fate, id } = store.nodes.c, { whole } = this.moments;
+      for (let i = 0; i < store.nodes.n; i++) {
+        const own = !whole.cause[i] || whole.cause[i] === id[i];
+        if (fate[i] === FAILED && own) block(g, theme.bad, Math.min(wide - 2, (whole.ended[i] - begin) / each), 0, 2, TALL);
+      }
+    });
   }
 
   close() {

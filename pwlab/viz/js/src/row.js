@@ -5,9 +5,11 @@
 // down whole and wider ones are opened; so a row of W pixels opens about W blocks a level. Blocks of indices and not
 // of time need no bin width to be chosen, and a row may hold microseconds and hours.
 
-import { above, Column, f8, u2, u4 } from "./columns.js";
+import { above, Column, f8, grown, u2, u4 } from "./columns.js";
 
 const FAN = 4, BITS = 2;
+
+/** Spans are busy from their start to their end. @typedef {{start: Float64Array, end: Float64Array, key: Uint16Array, busy?: Float64Array, n: number}} Level */
 
 export class Row {
   constructor() {
@@ -15,7 +17,7 @@ export class Row {
     this.end = new Column(f8);
     this.ref = new Column(u4);
     this.key = new Column(u2);
-    /** @type {{start: Float64Array, end: Float64Array, busy: Float64Array, key: Uint16Array, n: number}[]} */
+    /** @type {Level[]} */
     this.levels = [];
     /** Spans of which the blocks are right. */
     this._built = 0;
@@ -95,17 +97,20 @@ export class Row {
         }
         return;
       }
-      const { start, end, busy, key, n } = this.levels[level - 1];
-      const stop = Math.min(high, n), below = level === 1 ? this.n : this.levels[level - 2].n;
-      for (let i = low; i < stop; i++) {
+      const { start, end, busy, key } = this.levels[level - 1], below = this._level(level - 1).n;
+      for (let i = low; i < high; i++) {
         if (end[i] <= from || start[i] >= to) continue;
         const px = Math.floor((start[i] - from) * scale);
         if (px >= 0 && (end[i] - start[i]) * scale <= 1) put(px, busy[i] * scale, key[i]);
         else visit(level - 1, i << BITS, Math.min((i + 1) << BITS, below));
       }
     };
-    const top = this.levels.length;
-    visit(top, 0, top ? this.levels[top - 1].n : this.n);
+    visit(this.levels.length, 0, this._level(this.levels.length).n);
+  }
+
+  /** The blocks of a level; those of level 0 are the spans. @param {number} level @returns {Level} */
+  _level(level) {
+    return level ? this.levels[level - 1] : { start: this.start.a, end: this.end.a, key: this.key.a, n: this.n };
   }
 
   /** Busy seconds between two times. */
@@ -113,17 +118,15 @@ export class Row {
     this._build();
     let sum = 0;
     const visit = (/** @type {number} */ level, /** @type {number} */ low, /** @type {number} */ high) => {
+      const { start, end, busy } = this._level(level);
       for (let i = low; i < high; i++) {
-        const block = level ? this.levels[level - 1] : null;
-        const start = block ? block.start[i] : this.start.a[i], end = block ? block.end[i] : this.end.a[i];
-        if (end <= from) continue;
-        if (start >= to) return;
-        if (block && (start < from || end > to)) visit(level - 1, i << BITS, Math.min((i + 1) << BITS, level === 1 ? this.n : this.levels[level - 2].n));
-        else sum += block ? block.busy[i] : Math.min(end, to) - Math.max(start, from);
+        if (end[i] <= from) continue;
+        if (start[i] >= to) return;
+        if (level && (start[i] < from || end[i] > to)) visit(level - 1, i << BITS, Math.min((i + 1) << BITS, this._level(level - 1).n));
+        else sum += busy ? busy[i] : Math.min(end[i], to) - Math.max(start[i], from);
       }
     };
-    const top = this.levels.length;
-    visit(top, 0, top ? this.levels[top - 1].n : this.n);
+    visit(this.levels.length, 0, this._level(this.levels.length).n);
     return sum;
   }
 
@@ -149,23 +152,15 @@ export class Row {
       const blocks = Math.ceil(count / FAN);
       let out = this.levels[level];
       if (!out || out.start.length < blocks) {
-        const room = Math.max(32, blocks * 2), old = out;
-        out = { start: new f8(room), end: new f8(room), busy: new f8(room), key: new u2(room), n: 0 };
-        if (old) {
-          out.start.set(old.start);
-          out.end.set(old.end);
-          out.busy.set(old.busy);
-          out.key.set(old.key);
-        }
-        this.levels[level] = out;
+        const room = Math.max(32, blocks * 2), none = new f8(0), { start = none, end = none, busy = none, key = new u2(0) } = out ?? {};
+        out = this.levels[level] = { start: grown(start, room), end: grown(end, room), busy: grown(busy, room), key: grown(key, room), n: 0 };
       }
-      const from = level ? this.levels[level - 1] : null;
-      const start = from ? from.start : this.start.a, end = from ? from.end : this.end.a, key = from ? from.key : this.key.a;
+      const { start, end, busy: parts, key } = this._level(level);
       for (let b = low >> BITS; b < blocks; b++) {
         const first = b << BITS, last = Math.min(first + FAN, count);
         let busy = 0, most = -1;
         for (let i = first; i < last; i++) {
-          const part = from ? from.busy[i] : end[i] - start[i];
+          const part = parts ? parts[i] : end[i] - start[i];
           busy += part;
           if (part > most) {
             most = part;

@@ -24,6 +24,11 @@ export class Store {
     this.last = 0;
     this.lost = 0;
     this.origin = NaN;
+    /** From when on numbers are counted: of a recording whose oldest detail is gone, from where it is whole. */
+    this.since = -Infinity;
+    /** What a reader must know of a recording first, and whether what runs at its end is not known to have ended. */
+    this.doubts = "";
+    this.cut = false;
     /** Seconds since the origin of the newest fact, and of the kernel's clock when it last spoke. */
     this.newest = 0;
     this.heardNow = 0;
@@ -77,6 +82,10 @@ export class Store {
     this.moves = [];
     /** @type {Wait[]} */
     this.waits = [];
+    /** Those of the waits that are over, in that order; and those that go on. @type {number[]} */
+    this.waited = [];
+    /** @type {Set<number>} */
+    this.begun = new Set();
     /** @type {Work[]} */
     this.works = [];
     /** @type {{time: number, text: string}[]} */
@@ -116,6 +125,9 @@ export class Store {
       this.last = chunk.to;
     }
     this.lost = batch.lost;
+    this.since = batch.since ?? -Infinity;
+    this.doubts = batch.doubts ?? "";
+    this.cut = batch.cut ?? false;
     this.running = batch.running;
     this.closed = batch.closed;
     this.heardNow = isNaN(this.origin) ? 0 : batch.now - this.origin;
@@ -134,6 +146,11 @@ export class Store {
   /** Whether a moment of a run is shown that is known to its end. */
   get replays() {
     return !isNaN(this.moment);
+  }
+
+  /** What is said of a program that has not ended. */
+  going() {
+    return this.cut && this.now() >= this.newest ? "cut off" : "running";
   }
 
   /** Where what is known ends: the present, or of a replay the end. */
@@ -310,8 +327,15 @@ export class Store {
     lists("offloaded", (buffer, time) => this.travels.push({ time, buffer, away: true }));
     lists("restored", (buffer, time) => this.travels.push({ time, buffer, away: false }));
     this.travels.sort((a, b) => a.time - b.time);
+    const wait = (/** @type {any} */ r, /** @type {number} */ i, /** @type {number} */ time) =>
+      this.waits.push({ time, seconds: NaN, reason: s[r.reason[i]], cell: s[r.cell[i]], line: r.line[i], text: s[r.text[i]], buffer: r.buffer[i] }) - 1;
+    each("waiting", (r, i, time) => this.begun.add(wait(r, i, time)));
     each("waits", (r, i, time) => {
-      this.waits.push({ time, seconds: r.seconds[i], reason: s[r.reason[i]], cell: s[r.cell[i]], line: r.line[i], text: s[r.text[i]], buffer: r.buffer[i] });
+      // A time is rounded in each chunk.
+      const at = [...this.begun].find((k) => Math.abs(this.waits[k].time - time) < 2e-6) ?? wait(r, i, time);
+      this.begun.delete(at);
+      this.waits[at].seconds = r.seconds[i];
+      this.waited.push(at);
       this.newest = Math.max(this.newest, time + r.seconds[i]);
       if (time < this.firstActive) this.firstActive = time;
     });

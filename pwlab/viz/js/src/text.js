@@ -29,6 +29,22 @@ export function oneLine(/** @type {string} */ text, columns = 32) {
   return chars.join("").trimEnd() + "…";
 }
 
+/** A text in lines of at most `columns`; a word that is longer is cut. */
+export function wrapped(/** @type {string} */ text, /** @type {number} */ columns) {
+  /** @type {string[]} */
+  const lines = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line ? `${line} ${word}` : oneLine(word, columns);
+    if (width(longer) <= columns) line = longer;
+    else {
+      lines.push(line);
+      line = oneLine(word, columns);
+    }
+  }
+  return [...lines, line];
+}
+
 export function bytesText(/** @type {number} */ count) {
   if (count < 1024) return `${Math.round(count)} B`;
   let size = count, unit = "B";
@@ -39,14 +55,15 @@ export function bytesText(/** @type {number} */ count) {
   return `${size < 99.95 ? size.toFixed(1) : size.toFixed(0)} ${unit}`;
 }
 
+function threeDigits(/** @type {number} */ x) {
+  return x.toFixed(x < 9.995 ? 2 : x < 99.95 ? 1 : 0);
+}
+
 export function secondsText(/** @type {number} */ seconds) {
   if (!(seconds > 0)) return "0 ms";
   if (seconds < 0.9995e-3) return seconds < 1e-6 ? `${(seconds * 1e9).toFixed(0)} ns` : `${(seconds * 1e6).toFixed(0)} µs`;
-  if (seconds < 0.9995) {
-    const ms = seconds * 1e3;
-    return `${ms < 9.995 ? ms.toFixed(2) : ms < 99.95 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
-  }
-  if (seconds < 99.95) return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(1)} s`;
+  if (seconds < 0.9995) return `${threeDigits(seconds * 1e3)} ms`;
+  if (seconds < 99.95) return `${threeDigits(seconds)} s`;
   const whole = Math.round(seconds), minutes = Math.floor(whole / 60);
   return minutes < 60 ? `${minutes} min ${String(whole % 60).padStart(2, "0")} s` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
@@ -77,7 +94,7 @@ export function rangesText(/** @type {number[]} */ numbers, most = 4) {
   /** @type {number[][]} */
   const runs = [];
   for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
-    const run = runs[runs.length - 1];
+    const run = runs.at(-1);
     if (run && n === run[1] + 1) run[1] = n;
     else runs.push([n, n]);
   }

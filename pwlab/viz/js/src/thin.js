@@ -74,6 +74,9 @@ export function thin(store, apps, left = LEFT) {
   store.over = store.over.filter((id) => store.programs.has(id));
   const cut = (/** @type {any[]} */ log) => log.splice(0, Math.max(0, log.length - left)).length;
   const waits = cut(store.waits), works = cut(store.works);
+  const later = (/** @type {Iterable<number>} */ all) => [...all].map((at) => at - waits).filter((at) => at >= 0);
+  store.waited = later(store.waited);
+  store.begun = new Set(later(store.begun));
   /** The number that a span's node, program, wait or work has now; negative where it is gone. @type {Record<string, (ref: number) => number>} */
   const renumbered = { "node": (ref) => moved[ref], "compile": (ref) => moved[ref], "program": (ref) => (store.programs.has(ref) ? ref : -1), "wait": (ref) => ref - waits, "work": (ref) => ref - works };
   store.thinned += n - nodes.n;
@@ -81,7 +84,7 @@ export function thin(store, apps, left = LEFT) {
     const { choice } = selection;
     spent(usage, moved);
     for (const track of tracks.all) for (const row of track.rows) spans(row, renumbered[track.of]);
-    [tracks._launches, tracks._ends, tracks._compiles, tracks._waits, tracks._works, tracks._over, tracks._named] = [store.launches.n, store.ends.n, store.compiles.n, store.waits.length, store.works.length, store.over.length, nodes.n];
+    [tracks._launches, tracks._ends, tracks._compiles, tracks._waits, tracks._works, tracks._over, tracks._named] = [store.launches.n, store.ends.n, store.compiles.n, store.waited.length, store.works.length, store.over.length, nodes.n];
     drawn(views.graph.picture, moved);
     if (typeof choice?.id === "number" && renumbered[choice.kind]) choice.id = renumbered[choice.kind](choice.id);
     if (typeof choice?.id === "number" && choice.id < 0) selection.set(null);

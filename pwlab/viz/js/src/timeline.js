@@ -204,6 +204,8 @@ export class Timeline {
       for (const node of open) if (c.kind[node] === COMPUTE && store.devices(node).includes(track.device)) yield { ref: node, start: c.launched[node] };
     } else if (track.kind === "transfer" || track.kind === "host") {
       for (const node of open) if (c.kind[node] !== COMPUTE && tracks.hostOf(node) === track) yield { ref: node, start: c.launched[node] };
+    } else if (track.kind === "wait") {
+      for (const ref of store.begun) yield { ref, start: store.waits[ref].time };
     } else if (track.kind === "client" && openPrograms) {
       for (const program of programs.values()) if (program.state < 0 && tracks.trackOf(program) === track) yield { ref: program.id, start: program.opened };
     }

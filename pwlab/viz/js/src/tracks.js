@@ -121,9 +121,10 @@ export class Tracks {
       this._host("compile", "compiling").add(c.prepared[node] - c.compile[node], c.prepared[node], node, KEY.compile);
       changed = true;
     }
-    for (; this._waits < s.waits.length; this._waits++) {
-      const wait = s.waits[this._waits];
-      this._host("wait", "waits").add(wait.time, wait.time + wait.seconds, this._waits, KEY.wait);
+    if (s.waits.length) this._host("wait", "waits");
+    for (; this._waits < s.waited.length; this._waits++) {
+      const at = s.waited[this._waits], { time, seconds } = s.waits[at];
+      this._host("wait", "waits").add(time, time + seconds, at, KEY.wait);
       changed = true;
     }
     for (; this._works < s.works.length; this._works++) {

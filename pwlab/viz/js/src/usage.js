@@ -1,14 +1,14 @@
 // What devices and clients spent time and memory on: the same fold as pwlab/observe/usage.py, over the store's logs.
 
 import { Amounts, BinClock, Level } from "./bins.js";
-import { above, Column, f8, had, sum } from "./columns.js";
+import { above, Column, f8, had, raise, sum, times } from "./columns.js";
 import { Contest } from "./contest.js";
 import { COMPUTE, FAILED, HOST, TRANSFER } from "./states.js";
 import { rangesText } from "./text.js";
 
 /** Parts of a device's time; what is left of the time in which programs were open is the last. */
 export const PARTS = ["computing", "preparing", "waiting for input", "transfer", "memory", "dispatch", "nothing queued"];
-const [COMPUTING, PREPARING, INPUT, MOVING, MEMORY, DISPATCH, NOTHING] = PARTS.keys();
+export const [COMPUTING, PREPARING, INPUT, MOVING, MEMORY, DISPATCH, NOTHING] = PARTS.keys();
 
 /** @typedef {{at: number, parts: Float64Array}} Device */
 /** @typedef {{name: string, level: Level, devices: number[], island: number, capacity: number}} Room */
@@ -66,8 +66,8 @@ export class Usage {
     if (this._islands !== s.islands.size) this._join();
     while (at.opens < s.opens.n || at.closes < s.closes.n) {
       const opened = at.closes >= s.closes.n || (at.opens < s.opens.n && s.opens.a[at.opens] <= s.closes.a[at.closes]);
-      const time = opened ? s.opens.a[at.opens] : s.closes.a[at.closes], active = this._active;
-      if (time > now) break;
+      const told = opened ? s.opens.a[at.opens] : s.closes.a[at.closes], active = this._active, time = Math.max(told, s.since);
+      if (told > now) break;
       if (opened) at.opens++;
       else at.closes++;
       if (active.open === 0) {
@@ -89,7 +89,7 @@ export class Usage {
   }
 
   /** Seconds in which programs were open until a time. */
-  _place(/** @type {number} */ time) {
+  place(/** @type {number} */ time) {
     const k = above(this._starts.a, time, 0, this._starts.n) - 1;
     if (k < 0) return 0;
     const last = k === this._starts.n - 1, { seconds, open, since } = this._active;
@@ -100,13 +100,14 @@ export class Usage {
   // --- time --------------------------------------------------------------------------------
 
   _ended(/** @type {number} */ node) {
-    const s = this.store, c = s.nodes.c, client = this.contest.owner(s, node), ran = c.kind[node] === COMPUTE && c.end[node] > c.start[node];
+    const s = this.store, c = s.nodes.c, client = this.contest.owner(s, node), start = Math.max(c.start[node], s.since);
+    const ran = c.kind[node] === COMPUTE && c.end[node] > start;
     if (c.fate[node] === FAILED) client.failed++;
     if (ran) {
       client.launches++;
       this._ran(node, c.end[node], this._devices, client.parts, this._over, this._byClient);
     }
-    this.contest.ended(s, node, ran ? (c.end[node] - c.start[node]) * s.gang(node).length : 0);
+    this.contest.ended(s, node, ran ? (c.end[node] - start) * s.gang(node).length : 0);
   }
 
   /**
@@ -119,7 +120,7 @@ export class Usage {
     /** @type {Map<number, Device[]>} */
     const alike = new Map();
     for (const id of s.gang(node)) {
-      const device = had(devices, id, () => ({ at: c.added[node], parts: new f8(NOTHING) }));
+      const device = had(devices, id, () => ({ at: Math.max(c.added[node], s.since), parts: new f8(NOTHING) }));
       had(alike, device.at, () => []).push(device);
     }
     for (const [at, some] of alike) {
@@ -127,7 +128,7 @@ export class Usage {
       const count = (/** @type {number} */ low, /** @type {number} */ high, /** @type {number} */ part) => {
         for (const device of some) device.parts[part] += high - low;
         client[part] += (high - low) * some.length;
-        const [a, b] = [this._place(low), this._place(high)];
+        const [a, b] = [this.place(low), this.place(high)];
         over.add(`${island} ${part}`, a, b, some.length);
         if (part === COMPUTING) byClient.add(name, a, b, some.length);
       };
@@ -187,7 +188,7 @@ export class Usage {
   /** Nodes that have not ended. @returns {Iterable<number>} */
   _alive() {
     const s = this.store;
-    return s.replays ? Array.from({ length: s.known }, (_, i) => i).filter((i) => !(s.nodes.c.ended[i] <= this._now)) : s.alive;
+    return s.replays ? times(s.known, (i) => i).filter((i) => !(s.nodes.c.ended[i] <= this._now)) : s.alive;
   }
 
   // --- memory ------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ export class Usage {
 
   _scratch(/** @type {number} */ node, /** @type {number} */ time, /** @type {number} */ sign) {
     const s = this.store, bytes = s.nodes.c.scratch[node];
-    if (bytes) for (const room of this._rooms(s.devices(node))) room.level.change(time, this._place(time), sign * bytes);
+    if (bytes) for (const room of this._rooms(s.devices(node))) room.level.change(Math.max(time, s.since), this.place(time), sign * bytes);
   }
 
   /** @param {{time: number, slice: number, devices: number[]}} move */
@@ -285,10 +286,9 @@ export class Usage {
 
   /** @param {Holding} holding @param {number} time @param {number} sign */
   _count(holding, time, sign) {
-    const at = this._place(time);
-    for (const room of holding.rooms) room.level.change(time, at, sign * holding.share);
-    const name = this.store.client(holding.node);
-    this._bytes.set(name, (this._bytes.get(name) ?? 0) + sign * holding.share * holding.rooms.length);
+    const at = this.place(time), told = Math.max(time, this.store.since);
+    for (const room of holding.rooms) room.level.change(told, at, sign * holding.share);
+    raise(this._bytes, this.store.client(holding.node), sign * holding.share * holding.rooms.length);
   }
 
   // --- the answer ----------------------------------------------------------------------------
@@ -331,11 +331,10 @@ export class Usage {
   /** @param {Map<string, Float64Array>} parts @returns {ClientRow[]} */
   _clientRows(parts) {
     const s = this.store, c = s.nodes.c, waiting = new Map(), held = new Map();
-    const more = (/** @type {Map<string, number>} */ of, /** @type {string} */ name) => of.set(name, (of.get(name) ?? 0) + 1);
     for (const node of this._alive()) {
       if (c.launched[node] <= this._now) continue;
-      more(waiting, s.client(node));
-      if (c.held[node] <= this._now) more(held, s.client(node));
+      raise(waiting, s.client(node));
+      if (c.held[node] <= this._now) raise(held, s.client(node));
     }
     return [...this.contest.clients.values()].map((client) => {
       const { name } = client, [asked, got] = this.contest.divided(client);

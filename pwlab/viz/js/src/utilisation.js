@@ -7,7 +7,7 @@ import { bar, fill, h } from "./dom.js";
 import { DARK, LIGHT, PART_MARKS } from "./palette.js";
 import { Panel } from "./panels.js";
 import { count, oneLine, percent, secondsText } from "./text.js";
-import { PARTS } from "./usage.js";
+import { NOTHING, PARTS } from "./usage.js";
 
 /** Islands with a chart, and devices of one that are listed. */
 const CHARTS = 8, DEVICES = 32;
@@ -72,7 +72,7 @@ export class Utilisation extends Panel {
 
   /** @param {any} name @param {number[]} parts @param {string} [rest] what the last part is */
   _bar(name, parts, rest) {
-    const whole = Math.max(1e-12, sum(parts)), words = [...PARTS.slice(0, -1), rest ?? PARTS[PARTS.length - 1]];
+    const whole = Math.max(1e-12, sum(parts)), words = [...PARTS.slice(0, NOTHING), rest ?? PARTS[NOTHING]];
     const about = words.map((part, i) => (parts[i] > 0 ? `${part} ${percent(parts[i] / whole)} (${secondsText(parts[i])})` : "")).filter(Boolean);
     return h("div.pw-barline", { "data-tip": [name.textContent, ...about].join("\n") },
       h("span.pw-barname", name),

@@ -12,6 +12,11 @@ export interface Batch {
   lost: number;
   running: boolean;
   closed: boolean;
+  /** Of a recording: seconds from the origin from which on nothing is missing; what a reader must know first; whether
+   * what ran at its end is not known to have ended. */
+  since?: number;
+  doubts?: string;
+  cut?: boolean;
 }
 
 /** Consecutive facts: where their columns lie in the buffer that comes with them. */
@@ -47,6 +52,7 @@ export interface Tables {
   offloaded_buffers: { buffer };
   restored: { no; time; buffers };
   restored_buffers: { buffer };
+  waiting: { no; time; reason; buffer; cell; line; text };
   waits: { no; time; seconds; reason; buffer; cell; line; text };
   works: { no; time; seconds; busy; events; launches };
   notes: { no; time; text };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tagAt } from "../src/graphdraw.js";
 import { Picture } from "../src/picture.js";
 import { Store } from "../src/store.js";
 
@@ -86,4 +87,16 @@ test("of a replay only what was recorded by then is there", () => {
   store.moment = 1.5;
   store.past = 2;
   assert.deepEqual(picture.boxes.map((box) => picture.exists(box)), [true, false]);
+});
+
+test("the tag of what failed stays inside the canvas, and points at its box", () => {
+  const inside = { left: 0, top: 40, right: 400, bottom: 300 }, at = (x, y, wide = 200) => tagAt({ x, y, h: 46 }, wide, 19, inside);
+  assert.deepEqual(at(50, 100), { x: 50, y: 150, tip: 65, below: true });
+  assert.deepEqual(at(50, 240), { x: 50, y: 217, tip: 65, below: false }, "above, where there is no room below");
+  assert.deepEqual(at(390, 100), { x: 200, y: 150, tip: 390, below: true }, "a box at the right edge");
+  assert.deepEqual(at(-90, 100), { x: 0, y: 150, tip: 10, below: true }, "a box that begins left of the canvas");
+  for (const x of [-90, 0, 150, 395]) for (const y of [-40, 0, 60, 200, 250, 299]) for (const wide of [20, 200, 400]) {
+    const tag = at(x, y, wide);
+    assert.ok(tag.x >= 0 && tag.x + wide <= 400 && tag.y >= 40 && tag.y + 19 <= 300 && tag.tip >= tag.x && tag.tip <= tag.x + wide);
+  }
 });

@@ -7,6 +7,7 @@ import { ById } from "../src/columns.js";
 import { Moments } from "../src/moments.js";
 import { LIMIT, Picture } from "../src/picture.js";
 import { Selection } from "../src/select.js";
+import { shares } from "../src/shares.js";
 import { Store } from "../src/store.js";
 import { bytesText, oneLine, percent, rangesText, secondsText, sourceText, width, wrapped } from "../src/text.js";
 import { thin } from "../src/thin.js";
@@ -250,7 +251,7 @@ test("what stays after letting go stays where it was, in the timeline and in the
   const { store, add } = run(), app = page(store), { tracks } = app, { picture } = app.views.graph;
   for (let i = 0; i < 40; i++) {
     add({ name: `n${i}`, state: 4, start: i, end: i + 1, devices: "0", inputs: i % 3 ? [i - 1] : [] });
-    store.waits.push({ time: i, seconds: 0.5, reason: `w${i}`, cell: "", line: 0, text: "", buffer: 0 });
+    store.waited.push(store.waits.push({ time: i, seconds: 0.5, reason: `w${i}`, cell: "", line: 0, text: "", buffer: 0 }) - 1);
     store.works.push({ time: i, seconds: 0.5, busy: 0.5, events: i, launches: 0 });
     if (i % 10) store.freedAt.set(i + 1, i + 1);
   }
@@ -295,6 +296,22 @@ test("parts in a window that slides", () => {
   assert.equal(bins, 1);
   assert.deepEqual(rows.map((row) => [...row]), [[0.5, 0.25, 0, 0], [0.5, 0.75, 0, 1]]);
   assert.equal(sliding([new Float64Array(480)], 480).bins, 20);
+});
+
+test("of many clients those that took most have a band, and the one that is chosen", () => {
+  const { store, add } = run();
+  for (let k = 0; k < 12; k++) {
+    add({ state: 4, added: k, launched: k, start: k, end: k + 0.5 + k / 30, devices: "0", program: k + 1 });
+    Object.assign(store.programs.get(k + 1), { opened: k, ended: k + 1 });
+    store.opens.a[k] = k;
+    store.closes.push(k + 1);
+  }
+  const usage = new Usage(store), view = usage.view(12), names = (wanted) => shares(usage, view, wanted).bands.map((band) => band.clients.map((c) => c.client).join(" "));
+  assert.deepEqual(names(), ["c6", "c7", "c8", "c9", "c10", "c11", "c12", "c1 c2 c3 c4 c5"]);
+  assert.deepEqual(names((c) => c.client === "c2"), ["c2", "c7", "c8", "c9", "c10", "c11", "c12", "c1 c3 c4 c5 c6"]);
+  const { trends } = shares(usage, view);
+  // Each was alone, and so asked for all.
+  for (const { client, asked } of trends) assert.deepEqual([...new Set(asked.map((part) => Math.round(10 * part)))].filter((part) => part === 10), [10], client.client);
 });
 
 test("rows are marked where they belong to what is chosen", () => {
