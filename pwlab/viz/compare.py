@@ -137,7 +137,7 @@ def figures(a: Measures, b: Measures) -> tuple[Figure, ...]:
         _time("wall without compiling", a.wall, b.wall, noise),
         _time("first launch to last end", a.span, b.span, noise),
         _share("idle meanwhile (bubble)", a.idle, b.idle, points),
-        _count("most memory of a device", a.peak, b.peak, -1, bytes_text),
+        _count("most memory of a device", a.peak, b.peak, -1, bytes_text, TWENTIETH * max(a.peak, b.peak)),
         _count("held back for memory", a.held, b.held, -1, lambda count: count_text(count, "launch", "launches")),
         _share("furthest from a share", _unfair(a.clients), _unfair(b.clients)),
         _time("waiting for the compiler", a.compiler, b.compiler, noise),
@@ -163,8 +163,10 @@ def _time(name: str, x: float, y: float, noise: float, good: int = -1) -> Figure
     return _figure(name, (x, y), texts, _ratio(x, y), good, max(noise, TWENTIETH * max(x, y)))
 
 
-def _count(name: str, x: int, y: int, good: int = 0, shown: Callable[[int], str] = "{:,}".format) -> Figure:
-    return _figure(name, (x, y), (shown(x), shown(y)), _ratio(x, y), good)
+def _count(
+    name: str, x: int, y: int, good: int = 0, shown: Callable[[int], str] = "{:,}".format, noise: float = 0.0
+) -> Figure:
+    return _figure(name, (x, y), (shown(x), shown(y)), _ratio(x, y), good, noise)
 
 
 def _share(name: str, x: float, y: float, noise: float = 0.0) -> Figure:

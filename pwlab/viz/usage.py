@@ -200,6 +200,10 @@ def _holders(view: UsageView, model: RunModel) -> RenderableType:
             bytes_text(row.bytes),
         )
     rest = view.holders[MOST_HOLDERS:]
-    if rest:
-        table.caption = f"and {count_text(len(rest), 'other')}, {bytes_text(sum(row.bytes for row in rest))}"
+    said = [f"and {count_text(len(rest), 'other')}, {bytes_text(sum(row.bytes for row in rest))}"] if rest else []
+    # What launches take while they run is on the devices, too.
+    working = sum(row.bytes for row in view.memory) - sum(row.bytes for row in view.holders)
+    if working > 0:
+        said.append(f"launches in flight work in {bytes_text(working)} more")
+    table.caption = "; ".join(said) or None
     return table

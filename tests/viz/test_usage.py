@@ -60,6 +60,20 @@ def test_pictures_are_well_formed_and_small_and_say_what_the_tables_say(seed: in
         assert f"{row.launches:,}" in line
 
 
+def test_what_launches_work_in_is_told_beside_the_holders() -> None:
+    p, node = ProgramId(1), NodeId(1)
+    facts = [
+        *runs.run()[:5],
+        ProgramOpened(1.0, p, "train", "alice", None),
+        NodeAdded(1.0, p, runs.node(1, "f", runs.A)),
+    ]
+    launch = NodeMoved(1.0, node, NodeState.LAUNCHED, *runs.WHERE[runs.A], scratch=1 << 20)
+    text = views(Run((*facts, launch)))["memory"].text
+    assert "launches in flight work in 4.0 MB more" in text
+    ended = NodeEnded(2.0, node, NodeState.DONE, 1.0, 2.0, *runs.WHERE[runs.A])
+    assert "in flight work in" not in views(Run((*facts, launch, ended)))["memory"].text
+
+
 def test_what_is_held_back_is_told_with_its_client_and_its_bytes() -> None:
     p, spec = ProgramId(1), runs.node(1, "big_step", runs.A)
     facts = runs.run()[:5]

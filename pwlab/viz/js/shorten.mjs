@@ -5,7 +5,7 @@
 import ts from "typescript";
 
 /** Globals that may have a shorter name. */
-const GLOBALS = new Set(["Array", "Boolean", "Infinity", "Map", "Number", "Object", "Set", "String", "Uint8Array", "document", "isFinite", "isNaN", "performance"]);
+const GLOBALS = new Set(["Array", "Boolean", "Infinity", "Map", "Number", "Object", "Set", "String", "Uint8Array", "cancelAnimationFrame", "document", "isFinite", "isNaN", "performance", "requestAnimationFrame"]);
 /** Values that are the same wherever they are written, and new objects that are alike. */
 const PLAIN = /^(-?[\d.]+|-?1 \/ 0|NaN|null|![01]|"")$/, NEW = /^(\[\]|(\/\* @__PURE__ \*\/ )?new (Map|Set)\(\))$/;
 /** So often a function must say `this` for a name to pay. */
@@ -85,16 +85,18 @@ export function arrows(code) {
 }
 
 /**
- * Long names of others' properties, `x.textBaseline`, are strings, which can be shared: `x["textBaseline"]`. Not so
- * `length`, nor our own: loops over very many numbers read these, and should be as quick as can be.
+ * Long names of properties, `x.textBaseline`, are strings, which can be shared: `x["textBaseline"]`. Not so in loops
+ * `length` and our own: very many numbers are read there, and that should be as quick as can be.
  * @param {string} code @param {Set<string>} foreign
  */
 export function spelt(code, foreign) {
-  const edits = [];
+  const edits = [], looped = new Set();
   visit(parse(code), (node) => {
     const { parent } = node;
-    if (!ts.isIdentifier(node) || node.text.length < LONG || node.text === "length" || !foreign.has(node.text)) return;
-    const text = `["${node.text}"]`;
+    if (ts.isForStatement(node) || ts.isForOfStatement(node) || ts.isWhileStatement(node)) visit(node, (inner) => void looped.add(inner));
+    if (!ts.isIdentifier(node) || node.text.length < LONG) return;
+    const text = `["${node.text}"]`, often = node.text === "length" || !foreign.has(node.text);
+    if (often && (looped.has(node) || !ts.isPropertyAccessExpression(parent))) return;
     if (ts.isPropertyAccessExpression(parent) && parent.name === node && parent.expression.getText() !== "Math") {
       edits.push(parent.questionDotToken ? [node.getStart(), node.end, text] : [parent.expression.end, node.end, text]);
     } else if ((ts.isPropertyAssignment(parent) && parent.name === node) || (ts.isBindingElement(parent) && parent.propertyName === node)) edits.push([node.getStart(), node.end, text]);

@@ -28,7 +28,8 @@ export function paint(/** @type {View} */ v) {
   g.save();
   g.translate(v.x, v.y);
   g.scale(v.scale, v.scale);
-  lanes(v, g);
+  g.lineWidth = 1;
+  for (const [row, x, wide, top, bottom, paper] of places(v)) rounded(g, [x, top, wide, bottom - top, 10 - 2 * row], paper, theme.line);
   edges(v, g);
   const errors = boxes(v, g);
   if (v.scale >= READABLE) flows(v, g);
@@ -37,31 +38,29 @@ export function paint(/** @type {View} */ v) {
   g.restore();
 }
 
-function lanes(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { picture, app } = v, { theme } = app, bottom = picture.height;
-  g.lineWidth = 1;
-  for (const [, x, wide] of picture.bands()) rounded(g, [x, 0, wide, bottom - 4, 10], theme.band, theme.line);
-  for (const lane of picture.lanes.values()) rounded(g, [lane.x, 30, lane.w, bottom - 30 - GAP, 8], theme.lane, theme.line);
+/** Islands and the slices in them: which it is, its left, width, top and bottom, its paper and what it is called. @returns {[number, number, number, number, number, string, string[]][]} */
+function places(/** @type {View} */ { picture, app }) {
+  const { theme, store } = app, { height: tall } = picture;
+  return [
+    ...picture.bands().map(([id, x, wide]) => {
+      const { name, devices, chip } = store.islands.get(id) ?? {};
+      return [0, x, wide, 0, tall - 4, theme.band, name ? [oneLine(name, 24), `${devices.length} × ${oneLine(chip, 10)}`] : ["not placed yet", ""]];
+    }),
+    ...[...picture.lanes.values()].map((lane) => [1, lane.x, lane.w, 30, tall - GAP, theme.lane, picture.headOf(lane)]),
+  ];
 }
 
 /** Names of islands and slices, which stay in view and can be read at any scale. */
 function heads(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { picture, app } = v, { theme, store } = app;
-  for (const [id, x, wide] of picture.bands()) {
-    const island = store.islands.get(id);
-    heading(v, g, 0, theme.band, x, wide, [island ? oneLine(island.name, 24) : "not placed yet", island ? `${island.devices.length} × ${oneLine(island.chip, 10)}` : ""]);
+  const { scale, view } = v, { theme } = v.app;
+  for (const [row, x, wide, , , paper, [name, about]] of places(v)) {
+    const size = Math.max(13 - row, 11 / scale), columns = Math.floor((wide - 16) / size / 0.56);
+    const y = Math.max(15 + 29 * row, (8 + 15 * row) / scale + Math.max(0, view.top + TOP / scale));
+    if (columns < 3) continue;
+    block(g, paper, x + 1, y - 0.6 * size, wide - 2, 1.2 * size);
+    write(g, `600 ${size}`, theme.fg, oneLine(name, columns), x + 12, y);
+    if (width(name + about) < columns) write(g, 0.88 * size, theme.muted, about, x + 12 + g.measureText(`${name} `).width, y);
   }
-  for (const lane of picture.lanes.values()) heading(v, g, 1, theme.lane, lane.x, lane.w, picture.headOf(lane));
-}
-
-/** @param {CanvasRenderingContext2D} g @param {number} row 0 or 1 @param {string} paper @param {number} x @param {number} wide @param {string[]} texts */
-function heading(v, g, row, paper, x, wide, [name, about]) {
-  const { scale, view } = v, { theme } = v.app, size = Math.max(13 - row, 11 / scale), columns = Math.floor((wide - 16) / size / 0.56);
-  const y = Math.max(15 + 29 * row, (8 + 15 * row) / scale + Math.max(0, view.top + TOP / scale));
-  if (columns < 3) return;
-  block(g, paper, x + 1, y - 0.6 * size, wide - 2, 1.2 * size, 0.8);
-  write(g, `600 ${size}`, theme.fg, oneLine(name, columns), x + 12, y);
-  if (width(name + about) < columns) write(g, size * 0.88, theme.muted, about, x + 12 + g.measureText(`${name} `).width, y);
 }
 
 function edges(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
@@ -116,7 +115,7 @@ export function trace(g, edge, far) {
 
 /** What flows: shape and bytes, or bytes alone, where it stands in its slice and over no box and no other such text. */
 function flows(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g) {
-  const { app, picture, view } = v, { theme } = app, size = 9.5 / Math.min(1, v.scale);
+  const { app, picture, view } = v, { theme } = app, size = Math.max(9.5, 8.5 / v.scale);
   const taken = picture.boxes.filter(({ y, h: tall }) => y < view.bottom && y + tall > view.top).map((box) => [left(box), box.y, left(box) + box.w, box.y + box.h]);
   face(g, size);
   g.lineWidth = 3;

@@ -10,8 +10,9 @@ import { count, oneLine, within } from "./text.js";
 
 /** Room for the tools above the graph. */
 export const TOP = 40;
-/** Below this scale the text of a box cannot be read. */
+/** From this scale on all of a box's text can be read, and from this one on its name. */
 export const READABLE = 0.6;
+const NAMED = 0.42;
 /** Launches that the view follows: the lowest of so many last ones. */
 const LAST = 8;
 
@@ -113,7 +114,7 @@ export class Graph {
     this._goes = false;
     this.scale = Math.max(0.02, Math.min(1.15, across, room / (tall + 10)));
     // All of a tall graph cannot be read: then the view goes along with what is launched.
-    if (this.mode === "last") this.scale = Math.max(this.scale, Math.min(READABLE, across));
+    if (this.mode === "last" && this.scale < NAMED) this.scale = Math.max(this.scale, Math.min(READABLE, across));
     this.x = (this.w - wide * this.scale) / 2;
     const over = tall * this.scale - room;
     let lowest = 0;

@@ -26,9 +26,10 @@ class Lone { constructor() { this.seen = new Map(); } }
 function plain({ n, filter: kind = "none" }, ...rest) { return { n, filter: kind, "made": rest.filter(Boolean).length, filters: [kind, rest?.filter(isFinite)] }; }
 async function later(value) { return await value; }
 function* counted(to) { for (let i = 0; i < to; i++) yield i; }
+function summed(list) { let all = 0; for (let i = 0; i < list.length; i++) all += list[i].length; return all + list.length; }
 function own() { return arguments.length; }
 const it = new More(3);
-const result = [it.no, it.never, it.few, it.one === it.other, new Lone().seen.size, it.twice, it.add(2), it.inner, it.m, it.words, plain({ n: 1, filter: "some" }, 0, 2), plain({ n: 2 }), [...counted(3)], own(1, 2), typeof later(1).then];
+const result = [it.no, it.never, it.few, it.one === it.other, new Lone().seen.size, it.twice, it.add(2), it.inner, it.m, it.words, plain({ n: 1, filter: "some" }, 0, 2), plain({ n: 2 }), [...counted(3)], own(1, 2), summed(["a", "bc"]), typeof later(1).then];
 export { result };
 `;
 
@@ -47,7 +48,8 @@ test("what is shortened does the same", { skip }, async () => {
   assert.match(arrows(CODE), /function own\(\)/);
   assert.match(spelt(CODE, foreign), /\["filter"\]: kind = "none"/);
   assert.match(shared(CODE), /= Math\.max/);
-  assert.ok(shared(CODE).split("Math.max").length === 2 && spelt(CODE, foreign).includes("arguments.length"));
+  assert.ok(shared(CODE).split("Math.max").length === 2);
+  assert.match(spelt(CODE, foreign), /i < list\.length; i\+\+\) all \+= list\[i\]\.length; return all \+ list\["length"\];/);
 });
 
 test("a name that nobody defines stops the build, since it would become short", { skip }, async () => {
@@ -66,7 +68,7 @@ test("a name that nobody defines stops the build, since it would become short", 
 });
 
 test("both bundles load, and export what their hosts call", async () => {
-  globalThis.document = { getElementById: () => null };
+  Object.assign(globalThis, { document: { getElementById: () => null }, requestAnimationFrame() {}, cancelAnimationFrame() {} });
   const [dashboard, replay] = await Promise.all(["dashboard", "replay"].map((name) => loaded(readFileSync(new URL(`../../dashboard/static/${name}.js`, HERE), "utf8"))));
   assert.deepEqual(Object.keys(dashboard.default), ["initialize", "render"]);
   assert.deepEqual(Object.keys(replay.default), ["render"]);
