@@ -33,8 +33,14 @@ def printed(book: Any) -> str:
     """All that the cells printed and showed as text."""
     texts: list[str] = []
     for cell in book.cells:
+        printing = False  # what a cell prints may come in pieces
         for output in cell.get("outputs", []):
-            texts.append(output.get("text", "") or output.get("data", {}).get("text/plain", ""))
+            text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
+            if printing and output.output_type == "stream":
+                texts[-1] += text
+            else:
+                texts.append(text)
+            printing = output.output_type == "stream"
     return "\n".join(texts)
 
 

@@ -5,13 +5,13 @@
 import ts from "typescript";
 
 /** Globals that may have a shorter name. */
-const GLOBALS = new Set(["Array", "Boolean", "Infinity", "Map", "Number", "Object", "Set", "String", "Uint8Array", "cancelAnimationFrame", "document", "isFinite", "isNaN", "performance", "requestAnimationFrame"]);
+const GLOBALS = new Set(["Array", "Boolean", "Float64Array", "Infinity", "Map", "Number", "Object", "Set", "String", "Uint32Array", "Uint8Array", "cancelAnimationFrame", "document", "isFinite", "isNaN", "performance", "requestAnimationFrame"]);
 /** Values that are the same wherever they are written, and new objects that are alike. */
 const PLAIN = /^(-?[\d.]+|-?1 \/ 0|NaN|null|![01]|"")$/, NEW = /^(\[\]|(\/\* @__PURE__ \*\/ )?new (Map|Set)\(\))$/;
 /** So often a function must say `this` for a name to pay. */
 const OFTEN = 4;
 /** So many letters a name must have for a string to pay. */
-const LONG = 5;
+const LONG = 4;
 
 /** @param {string} code @param {Set<string>} foreign names of properties of the browser and the language */
 export function shorten(code, foreign) {

@@ -128,7 +128,7 @@ function flows(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
     if (y < view.top || y > view.bottom) continue;
     for (const text of [oneLine(picture.flowOf(edge), 26), bytesText(edge.bytes)]) {
       const wide = g.measureText(text).width, near = side < 0 ? x - wide : x, place = [near, y, near + wide, y + size];
-      if (near < lane.x || place[2] > lane.x + lane.w || taken.some((other) => meet(place, other))) continue;
+      if (near < lane.x + 4 || place[2] > lane.x + lane.w || taken.some((other) => meet(place, other))) continue;
       taken.push(place);
       g.globalAlpha = picture.exists(box) ? 1 : FUTURE;
       g.strokeText(text, near, y + size / 2);
@@ -216,7 +216,7 @@ function written(v, g, box, state, x) {
   }
   const first = box.pill ? y + tall / 2 : sub || error ? y + 16 : y + tall / 2;
   write(g, 13, theme.rim[state], GLYPHS[state], x + 9, first + 0.5);
-  write(g, `600 ${box.pill ? 11 : 12.5}`, theme.fg, label, x + 26, first, "left", w - (parts > 1 ? 62 : 32));
+  write(g, `600 ${box.pill ? 11 : Math.max(12.5, 9 / scale)}`, theme.fg, label, x + 26, first, "left", w - (parts > 1 ? 62 : 32));
   const second = error || sub;
   if (second) {
     const at = box.pill ? x + 30 + g.measureText(label).width : x + 10;
