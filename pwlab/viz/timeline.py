@@ -15,37 +15,22 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from .. import checks
 from ..events import Link, NodeKind, NodeState
-from ..ids import DeviceId, IslandId, NodeId, ProgramId
-from ..observe import RunModel, Span, SpanKind, Totals, doubts_of, lanes, since, spans_of, totals_of, union_seconds
+from ..ids import NodeId, ProgramId
+from ..observe import RunModel, Span, SpanKind, Totals, doubts_of, lanes, spans_of, totals_of
 from ..units import bytes_text
 from .axis import Axis, axis_of
 from .format import count_text, one_line, percent, ranges_text, seconds_text, source_text
 from .palette import Colours
+from .timeline_rows import Counted, Row, bands_of
 
-#: An island with more devices shows one row for those that did the same.
-MOST_DEVICES = 16
-#: Rows of one island, lanes of one row, arrows, entries of the legend.
-MOST_ROWS, MOST_LANES, MOST_ARROWS, MOST_KEYS = 64, 4, 300, 12
-#: Clients with a row of their own.
-MOST_CLIENTS = 8
+#: Lanes of one row, arrows, entries of the legend.
+MOST_LANES, MOST_ARROWS, MOST_KEYS = 4, 300, 12
 
 Colour = Literal["computation", "client"]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: a device, devices that did the same, or something of the user's or a host's."""
-
-    label: str
-    kind: Literal["device", "host", "programs", "controller", "waits", "compilation"]
-    lanes: int = 1
-    #: Of a device: share of the active time in which it computed, 0 to 1.
-    share: float | None = None
-    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +133,7 @@ def timeline(
     devices = [device for island in model.islands.values() for device in island.devices]
     totals = totals_of(shown, devices, model.failed(chosen), model.whole_from)
     spans, start = _from_0(shown)
-    counted = _Counted(totals, -math.inf if model.whole_from is None else model.whole_from - start)
+    counted = Counted(totals, -math.inf if model.whole_from is None else model.whole_from - start)
     if colours is None:
         colours = Colours(named(model, chosen, colour)).of
     rows: list[Row] = []
@@ -157,7 +142,7 @@ def timeline(
     #: Where arrows begin and end.
     at: dict[NodeId, int] = {}
     notes = [told for told in (doubts_of(model, chosen),) if told]
-    for name, about, tracks in _bands(model, spans, notes, counted, brief):
+    for name, about, tracks in bands_of(model, spans, notes, counted, brief):
         bands.append(Band(name, about, len(rows), len(tracks)))
         first = len(rows)
         for row, held in tracks:
@@ -245,90 +230,6 @@ def totals_text(totals: Totals) -> list[str]:
     if totals.failed:
         pieces.append(f"{totals.failed:,} failed")
     return pieces
-
-
-# --- rows -----------------------------------------------------------------------------------
-
-_Tracks = list[tuple[Row, list[Span]]]
-
-
-class _Counted(NamedTuple):
-    """What numbers are of: the time in ``totals``, and what came since, in seconds of the picture."""
-
-    totals: Totals
-    since: float
-
-    def of(self, spans: Iterable[Span]) -> list[Span]:
-        return since(spans, self.since)
-
-    def seconds(self, spans: Iterable[Span]) -> str:
-        held = self.of(spans)
-        return seconds_text(sum(span.seconds for span in held)) if held else ""
-
-
-def _bands(
-    model: RunModel, spans: list[Span], notes: list[str], counted: _Counted, brief: bool
-) -> Iterable[tuple[str, str, _Tracks]]:
-    about = "" if brief else "clients, controller, compilation and waits"
-    kinds = ("programs", "compilation") if brief else ("programs", "controller", "compilation", "waits")
-    yield "host", about, [track for track in _host_tracks(spans, counted) if track[0].kind in kinds]
-    for id, island in model.islands.items():
-        mine = [s for s in spans if s.island == id and s.kind not in (SpanKind.COMPILE,)]
-        about = f"{len(island.devices)} × {one_line(island.chip, 10)}"
-        apart = 1 if brief else MOST_DEVICES
-        yield one_line(island.name, 24), about, _island_tracks(id, island.devices, mine, notes, counted, apart)
-
-
-def _host_tracks(spans: list[Span], counted: _Counted) -> _Tracks:
-    programs = [s for s in spans if s.kind is SpanKind.PROGRAM]
-    clients = list(dict.fromkeys(s.client for s in programs))
-    tracks: _Tracks = []
-    if 0 < len(clients) <= MOST_CLIENTS:
-        for client in clients:
-            row = Row(f"client {one_line(client, 60)}", "programs")
-            tracks.append((row, [s for s in programs if s.client == client]))
-    else:
-        tracks.append((Row("clients", "programs"), programs))
-    control = [s for s in spans if s.kind is SpanKind.CONTROL]
-    waits = [s for s in spans if s.kind is SpanKind.WAIT]
-    compiled = [s for s in spans if s.kind is SpanKind.COMPILE]
-    if control:
-        busy = seconds_text(sum(s.busy for s in counted.of(control)))
-        tracks.append((Row("controller", "controller", about=busy), control))
-    if compiled:
-        tracks.append((Row("compiling", "compilation", about=counted.seconds(compiled)), compiled))
-    tracks.append((Row("waits", "waits", about=counted.seconds(waits)), waits))
-    return tracks
-
-
-def _island_tracks(
-    id: IslandId, devices: tuple[DeviceId, ...], spans: list[Span], notes: list[str], counted: _Counted, apart: int
-) -> _Tracks:
-    """Rows of an island; of more than ``apart`` devices those that did the same share one."""
-    host = [s for s in spans if s.kind is SpanKind.HOST or not s.devices]
-    held: dict[DeviceId, list[Span]] = {device: [] for device in sorted(devices)}
-    for span in spans:
-        for device in span.devices if span.kind is not SpanKind.HOST else ():
-            held.setdefault(device, []).append(span)
-    groups: list[tuple[list[DeviceId], list[Span]]] = [([device], mine) for device, mine in held.items()]
-    if len(groups) > apart:
-        same: dict[tuple[NodeId | None, ...], list[DeviceId]] = {}
-        for device, mine in held.items():
-            same.setdefault(tuple(s.node for s in mine), []).append(device)
-        groups = [(members, held[members[0]]) for members in same.values()]
-        if len(groups) > MOST_ROWS:
-            busiest = sorted(groups, key=lambda g: -sum(s.seconds for s in g[1]))[:MOST_ROWS]
-            notes.append(f"island {id}: the {MOST_ROWS} busiest of {len(groups):,} kinds of devices shown")
-            groups = sorted(busiest, key=lambda g: g[0])
-    tracks: _Tracks = [(Row("host", "host"), host)] if host else []
-    wall, gone = counted.totals.wall, counted.totals.gone
-    for members, mine in groups:
-        word = "device" if len(members) == 1 else "devices"
-        busy = union_seconds((s.start, s.end) for s in counted.of(mine) if s.kind is SpanKind.COMPUTE)
-        share = None if gone else min(1.0, busy / wall) if wall > 0 else 0.0
-        about = f"{seconds_text(busy)} computing" if busy else "" if gone else "no computation"
-        tracks.append((Row(f"{word} {ranges_text(tuple(members), 2)}", "device", share=share, about=about), mine))
-    return tracks
 
 
 # --- boxes and arrows ------------------------------------------------------------------------
@@ -421,7 +322,7 @@ def _arrows(model: RunModel, spans: list[Span], at: Mapping[NodeId, int]) -> lis
     return arrows
 
 
-def _keys(spans: list[Span], colour: Colour, colours: Mapping[str, int], counted: _Counted) -> tuple[Key, ...]:
+def _keys(spans: list[Span], colour: Colour, colours: Mapping[str, int], counted: Counted) -> tuple[Key, ...]:
     held: dict[str, list[Span]] = {name: [] for span in spans if (name := _named(span, colour)) is not None}
     for span in counted.of(spans):
         name = _named(span, colour)
