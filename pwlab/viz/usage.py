@@ -205,6 +205,5 @@ def _holders(view: UsageView, model: RunModel) -> RenderableType:
     working = sum(row.bytes for row in view.memory) - sum(row.bytes for row in view.holders)
     if working > 0:
         said.append(f"launches in flight work in {bytes_text(working)} more")
-    if said:
-        table.caption = "; ".join(said)
+    table.caption = "; ".join(said)
     return table

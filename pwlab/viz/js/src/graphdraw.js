@@ -58,7 +58,7 @@ function heads(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
     const y = Math.max(15 + 29 * row, (8 + 15 * row) / scale + Math.max(0, view.top + TOP / scale));
     if (columns < 3) continue;
     block(g, paper, x + 1, y - 0.6 * size, wide - 2, 1.2 * size);
-    write(g, `600 ${size}`, theme.fg, oneLine(name, columns), x + 12, y);
+    write(g, `600 ${size}`, theme.fg, oneLine(width(name) > columns ? name.replace("slice ", "") : name, columns), x + 12, y);
     if (width(name + about) < columns) write(g, 0.88 * size, theme.muted, about, x + 12 + g.measureText(`${name} `).width, y);
   }
 }

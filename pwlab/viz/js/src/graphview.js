@@ -74,7 +74,8 @@ export class Graph {
     if (!not && this.scale < 0.3) this.zoom(0.8 / this.scale);
     const { scale, x, y } = this, edge = 24, at = left(box) * scale, top = box.y * scale;
     this.x = within(edge - at, x, this.w - edge - at - box.w * scale);
-    this.y = within(edge + TOP - top, y, this.h - edge - top - box.h * scale);
+    // Clear of the names above, and with room for a tag below.
+    this.y = within(TOP + 40 - top, y, this.h - 2 * edge - top - box.h * scale);
     if (this.x !== x || this.y !== y) this.mode = "";
     this.app.draw();
   }
