@@ -6,7 +6,7 @@ import { READABLE, sheets, TOP } from "./graphview.js";
 import { GAP } from "./layout.js";
 import { STATE_MARKS } from "./palette.js";
 import { pattern } from "./patterns.js";
-import { isGroup, left, middle, way } from "./picture.js";
+import { called, isGroup, left, middle, way } from "./picture.js";
 import { CANCELLED, FAILED, GLYPHS, WAITING } from "./states.js";
 import { bytesText, oneLine, width, within, wrapped } from "./text.js";
 
@@ -107,7 +107,8 @@ export function trace(g, edge, far) {
   if (far) return g.lineTo(middle(to), to.y);
   for (const [nx, ny] of way(edge)) {
     const bend = (y + ny) / 2;
-    g.bezierCurveTo(x, bend, nx, bend, nx, ny);
+    if (Math.abs(nx - x) < 0.5) g.lineTo(nx, ny);
+    else g.bezierCurveTo(x, bend, nx, bend, nx, ny);
     x = nx;
     y = ny;
   }
@@ -185,7 +186,7 @@ function boxes(/** @type {View} */ v, /** @type {CanvasRenderingContext2D} */ g)
 /** Why it failed, over what stands there. @param {View} v @param {CanvasRenderingContext2D} g @param {Box} box @param {string} error */
 function callout(v, g, box, error) {
   const { theme } = v.app, { view, scale } = v, edge = 6 / scale, size = Math.max(10.5, 9.5 / scale), em = size / 10.5;
-  const inside = { left: view.left + edge, top: view.top + TOP / scale, right: view.right - edge, bottom: view.bottom - edge };
+  const inside = { left: view.left + edge, top: view.top + (TOP + 30) / scale, right: view.right - edge, bottom: view.bottom - edge };
   const lines = wrapped(oneLine(error, 56), within(8, (inside.right - inside.left - 16 * em) / 6.6 / em, 56));
   face(g, `600 ${size}`);
   const wide = Math.max(...lines.map((line) => g.measureText(line).width)) + 16 * em, tall = (13 * lines.length + 6) * em;
@@ -208,12 +209,13 @@ export function tagAt(box, wide, tall, inside) {
 /** @param {CanvasRenderingContext2D} g @param {Box} box @param {number} state @param {number} x */
 function written(v, g, box, state, x) {
   const { theme, store } = v.app, { y, w, h: tall } = box, parts = store.nodes.c.parts[box.nodes[0]], { scale } = v;
-  const [label, sub, error] = v.picture.textsOf(box);
   if (scale < READABLE) {
-    // The name alone, as large as can be read.
-    if (tall * scale > 11) write(g, `600 ${9.5 / scale}`, theme.fg, oneLine(label, Math.floor((w * scale - 4) / 5.8)), x + w / 2, y + tall / 2, "center");
+    // Its sign and its name alone, as large as can be read.
+    const name = called(store, box, Math.floor((w * scale - 16) / 5.8));
+    if (tall * scale > 11) write(g, `600 ${9.5 / scale}`, theme.fg, `${GLYPHS[state]} ${name}`, x + w / 2, y + tall / 2, "center", w);
     return;
   }
+  const [label, sub, error] = v.picture.textsOf(box);
   const first = box.pill ? y + tall / 2 : sub || error ? y + 16 : y + tall / 2;
   write(g, 13, theme.rim[state], GLYPHS[state], x + 9, first + 0.5);
   write(g, `600 ${box.pill ? 11 : Math.max(12.5, 9 / scale)}`, theme.fg, label, x + 26, first, "left", w - (parts > 1 ? 62 : 32));

@@ -374,19 +374,25 @@ export function way({ from, to, points }) {
   return points ? [...points.slice(points[0][1] <= from.y + from.h + 0.5 ? 1 : 0, -1).map(([x, y]) => [x + to.lane.x, y]), end] : [end];
 }
 
-/** Whether a line leaves to the right, 1, to the left, -1, or goes straight. */
+/** Whether a line that leaves bends to the right, 1, to the left, -1, or hardly, 0. */
 function bent(/** @type {number} */ by) {
-  return Math.abs(by) < 1 ? 0 : Math.sign(by);
+  return Math.abs(by) < 12 ? 0 : Math.sign(by);
+}
+
+/** What a box is called, in a line of so many columns. @param {import("./store.js").Store} s @param {Box} box @param {number} columns */
+export function called(s, box, columns) {
+  const [i] = box.nodes, c = s.nodes.c;
+  return box.pill ? `${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}` : oneLine(box.name || s.word(i, "name"), columns);
 }
 
 /** @param {import("./store.js").Store} s @param {Box} box @returns {string[]} */
 function texts(s, box) {
-  const i = box.nodes[0], c = s.nodes.c;
-  if (box.name) return [oneLine(box.name, 26), [oneLine(box.what ?? "", 20), count(box.nodes.length, "node")].filter(Boolean).join(", "), ""];
+  const i = box.nodes[0], c = s.nodes.c, label = called(s, box, 26);
+  if (box.name) return [label, [oneLine(box.what ?? "", 20), count(box.nodes.length, "node")].filter(Boolean).join(", "), ""];
   const took = s.ran(i) ? secondsText(s.ran(i)) : "";
-  if (box.pill) return [`${LINKS[c.link[i]] || "move"} ${bytesText(c.moved[i])}`, c.error[i] ? STATES[FAILED] : took, ""];
+  if (box.pill) return [label, c.error[i] ? STATES[FAILED] : took, ""];
   const cause = s.cause(i), error = c.error[i] && cause >= 0 ? `after ${s.name(cause, 30)} failed` : "";
-  return [s.name(i, 26), [s.source(i), took].filter(Boolean).join(" · "), error];
+  return [label, [s.source(i), took].filter(Boolean).join(" · "), error];
 }
 
 /** Width and height that hold a box's texts, with room for what comes later: how long it ran, and more nodes. */
