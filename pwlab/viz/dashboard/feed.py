@@ -1,7 +1,7 @@
 """The pump: one thread a session that sends what happened to the pages that look.
 
 Threads that run programs write facts into the ring and know nothing of views.
-The pump reads the ring twelve times a second while somebody looks, encodes what is
+The pump reads the ring eleven times a second while somebody looks, encodes what is
 new once, and sends each dashboard what it has not had, as a custom message with
 binary buffers.  While nobody looks it sleeps; the ring wakes it before it turns
 over, so nothing is lost meanwhile.
@@ -29,7 +29,7 @@ from .kernel import Cells, in_colab
 from .presence import Presence
 
 #: Seconds between batches while somebody looks, and between glances while nobody does.
-PERIOD, GLANCE = 0.08, 1.0
+PERIOD, GLANCE = 0.09, 1.0
 
 #: Seconds between signs of life while a program runs and nothing happens.
 BEAT = 1.0
@@ -61,7 +61,7 @@ class _Seat:
         self.viewer = viewer
         self.facts = 0
         self.strings = 0
-        #: When the last batch was sent; a page that came gets one at once.
+        #: From when the time to the next batch counts; a page that came gets one at once.
         self.sent = float("-inf")
 
 
@@ -180,13 +180,13 @@ class Feed:
     # --- the pump -------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        busy, began = True, clock()
+        busy, due = True, clock()
         while not self._closed:
-            # A turn takes its time, and a thread that computes may have the lock when this one would wake.
-            self._wake.wait(max(0.0, began + PERIOD - clock()) if busy else GLANCE)
+            if clock() >= due:
+                due = _next(due, clock())
+            self._wake.wait(max(0.0, due - clock()) if busy else GLANCE)
             self._wake.clear()
-            began = clock()
-            busy = self._turn(began)
+            busy = self._turn(clock())
 
     def _turn(self, now: float) -> bool:
         """One turn on the pump's own thread; in Colab the main thread takes it, once it is free."""
@@ -230,7 +230,7 @@ class Feed:
         seat.viewer.presence.sent(now)
         seat.facts = chunks[-1].last if chunks else seat.facts
         seat.strings += len(strings)
-        seat.sent = self._sent_at = now
+        seat.sent, self._sent_at = _next(seat.sent, now), now
 
     # --- settling, on the main thread -------------------------------------------------------------
 
@@ -276,6 +276,11 @@ class Feed:
         # The kernel may be gone a moment later, as in nbconvert; so this is also done while programs run.
         if self._unsettled and self._may_settle(now):
             self._settle()
+
+
+def _next(due: float, now: float) -> float:
+    """One period after ``due``, so that what comes late, as where a cell computes, does not make the next late too."""
+    return max(due + PERIOD, now - PERIOD / 2)
 
 
 _feeds: WeakKeyDictionary[Any, Feed] = WeakKeyDictionary()

@@ -6,6 +6,7 @@ import { f8 } from "./columns.js";
 import { h } from "./dom.js";
 import { BOX_MARKS } from "./palette.js";
 import { pattern } from "./patterns.js";
+import { within } from "./text.js";
 
 /** A canvas of its own height; `draw(paint)` gives `paint(context, width, height)`. */
 export class Chart {
@@ -20,6 +21,13 @@ export class Chart {
     const wide = this.element.clientWidth;
     if (!wide) return;
     paint(sharpen(this.element, wide, this.tall).g, wide, this.tall);
+  }
+
+  /** Tells of the bin under the pointer. @param {number} bins @param {(bin: number) => (string | false)[]} told */
+  tells(bins, told) {
+    const { element } = this;
+    element.onpointermove = (/** @type {PointerEvent} */ e) =>
+      element.setAttribute("data-tip", told(within(0, Math.floor((e.offsetX / element.clientWidth) * bins), bins - 1)).filter(Boolean).join("\n"));
   }
 }
 

@@ -40,6 +40,7 @@ export class MemoryPanel extends Panel {
         shown.map((row) => {
           const name = row.devices.length === 1 || row.shared ? row.label : `devices ${rangesText(row.devices)}`;
           const chart = had(this.charts, name, () => new Chart(38, `bytes on ${name} over time`)), bounded = isFinite(row.capacity), full = bounded && row.bytes > 0.9 * row.capacity;
+          chart.tells(view.used, (bin) => [name, `${bytesText(row.series[bin] ?? 0)} after ${secondsText(bin * view.step)}`]);
           later.push(() => chart.draw((g, w, tall) => {
             const low = tall - 1, unit = (low - 5) / most;
             block(g, theme.line, 0, low, w, 1);

@@ -60,10 +60,12 @@ export class Utilisation extends Panel {
   /** @param {import("./store.js").Island} island @param {ReturnType<import("./usage.js").Usage["view"]>} view */
   _chart(island, view) {
     const { theme } = this.app, rows = view.over.get(island.id) ?? [], whole = view.islands.get(island.id) ?? [];
-    this.charts.get(island.id)?.draw((g, w, tall) => {
-      const low = tall - 20, high = 6, span = view.used * view.step, each = w / view.used;
+    const chart = this.charts.get(island.id), each = view.step * island.devices.length;
+    chart?.tells(view.used, (bin) => [`after ${secondsText(bin * view.step)}`, ...rows.map((values, part) => values[bin] > 0 && `${PARTS[part]} ${percent(values[bin] / each)}`)]);
+    chart?.draw((g, w, tall) => {
+      const low = tall - 20, high = 6, span = view.used * view.step;
       const layers = rows.map((values, part) => ({ values, colour: this._colours()[part], mark: PART_MARKS[part] }));
-      areas(g, layers, theme.bg, each, low, (low - high) / (view.step * island.devices.length));
+      areas(g, layers, theme.bg, w / view.used, low, (low - high) / each);
       for (const share of [0, 0.5, 1]) block(g, theme.muted, 0, low - (low - high) * share, w, 1, 0.45);
       plate(g, theme, `${oneLine(island.name, 20)} · computing ${percent(whole[0] / sum(whole) || 0)} of the time`, 8, high + 10);
       timeAxis(g, theme, span, w, low);
