@@ -153,12 +153,14 @@ class Controller:
         store = self._store
         if store.revised or store.rested:
             self._suspension.leave(answer)
-        while (node := scheduler.take(time)) is not None:
-            programs.launch(node, answer)
-        while scheduler.short and (stuck := hopeless(programs.nodes.values(), scheduler, self._memory, store)):
-            programs.give_up(*stuck, answer)
+        while True:
             while (node := scheduler.take(time)) is not None:
                 programs.launch(node, answer)
+            short = scheduler.short
+            stuck = hopeless(programs.nodes.values(), scheduler, self._memory, store) if short else None
+            if stuck is None:
+                break
+            programs.give_up(*stuck, answer)
         if store.away:
             self._suspension.come_back(answer)
         if scheduler.short:

@@ -55,14 +55,14 @@ def wire(node: Node, nodes: Mapping[NodeId, Node], store: Store, memory: Memory)
             if not still_reads(reader, node):
                 continue
             if in_one_order(reader, node):
-                reader.on_launch = [*(reader.on_launch or ()), node]
+                reader.on_launch = _joined(reader.on_launch, node)
             else:
-                reader.on_end = [*(reader.on_end or ()), node]
+                reader.on_end = _joined(reader.on_end, node)
             node.missing += 1
     for id in node.spec.after:
         before = nodes.get(id)
         if before is not None:
-            before.on_end = [*(before.on_end or ()), node]
+            before.on_end = _joined(before.on_end, node)
             node.missing += 1
 
 
@@ -77,6 +77,14 @@ def in_one_order(reader: Node, donor: Node) -> bool:
 def still_reads(reader: Node, donor: Node) -> bool:
     """Whether ``donor`` must wait for an earlier reader, which has not ended, of what was donated to it."""
     return reader is not donor and not (reader.launched and in_one_order(reader, donor))
+
+
+def _joined(waiting: list[Node] | None, node: Node) -> list[Node]:
+    """Those that wait, and one more."""
+    if waiting is None:
+        return [node]
+    waiting.append(node)
+    return waiting
 
 
 def recount(nodes: Iterable[Node], store: Store) -> Counter[NodeId]:

@@ -208,7 +208,7 @@ def _clients(
     ends: dict[str, float] = {}
     for program in model.programs.values():
         if wanted is None or program.id in wanted:
-            end = model.now if program.ended is None else program.ended
+            end = program.until(model.now)
             ends[program.client] = max(ends.get(program.client, end), end)
     rows = {row.name: row for row in usage.clients}
     return tuple(

@@ -88,9 +88,13 @@ class ProgramView:
     #: It began where detail is gone: ``counts`` are of the nodes that are still known.
     partial: bool = False
 
+    def until(self, now: float) -> float:
+        """When it ended, or ``now`` while it runs."""
+        return now if self.ended is None else self.ended
+
     def wall(self, now: float) -> float:
         """Seconds from its opening to its end, or to ``now`` while it runs."""
-        return max(0.0, (now if self.ended is None else self.ended) - self.opened)
+        return max(0.0, self.until(now) - self.opened)
 
     @property
     def nodes(self) -> int:

@@ -57,10 +57,11 @@ class Span:
     #: Where it ran; None and empty for what ran in the user's process.
     island: IslandId | None = None
     devices: tuple[DeviceId, ...] = ()
-    #: Computations merged into this launch; of the controller, events that it took.
+    #: Computations merged into this launch.
     parts: int = 1
-    #: Of the controller: seconds in which it was at work, and what it launched.
+    #: Of the controller: seconds in which it was at work, events that it took, and what it launched.
     busy: float = 0.0
+    events: int = 0
     launches: int = 0
     #: Of a transfer.
     bytes: int = 0
@@ -136,15 +137,15 @@ def gaps(spans: Sequence[Span]) -> list[tuple[float, float]]:
 
 
 def _life(program: ProgramView, model: RunModel) -> tuple[float, float]:
-    return program.opened, max(program.opened, model.now if program.ended is None else program.ended)
+    return program.opened, max(program.opened, program.until(model.now))
 
 
 def _control(work: ControllerWorked, now: float) -> Span:
     end = work.time + work.seconds
-    whole = Span(SpanKind.CONTROL, "controller", work.time, end, parts=work.events, busy=work.busy,
+    whole = Span(SpanKind.CONTROL, "controller", work.time, end, busy=work.busy, events=work.events,
                  launches=work.launches)  # fmt: skip
     # How much of it was done by then nobody knows.
-    return whole if end <= now else replace(_part(whole, work.time, now), open=True, parts=0, launches=0)
+    return whole if end <= now else replace(_part(whole, work.time, now), open=True, events=0, launches=0)
 
 
 def _part(span: Span, start: float, end: float) -> Span:

@@ -221,7 +221,7 @@ def _settings(model: RunModel, programs: Collection[ProgramId] | None) -> Settin
     if not chosen:
         return Settings()
     begin = min(program.opened for program in chosen)
-    end = max(model.now if program.ended is None else program.ended for program in chosen)
+    end = max(program.until(model.now) for program in chosen)
     policies = [known.policy for known in model.settings if known.time <= begin][-1:]
     policies += [known.policy for known in model.settings if begin < known.time < end]
     dispatches = (program.dispatch.value for program in chosen)

@@ -108,7 +108,7 @@ def _worked(view: UsageView, model: RunModel) -> dict[Hashable, array[float]]:
     """Seconds of each bin in which each client had a program open; nothing of programs that were forgotten."""
     # Bins are of the time in which any was open: when each stretch of it began, ended, and how long all before were.
     stretches: list[list[float]] = []
-    spans = [(p.client, p.opened, model.now if p.ended is None else p.ended) for p in model.programs.values()]
+    spans = [(p.client, p.opened, p.until(model.now)) for p in model.programs.values()]
     for _, opened, ended in spans:
         start, end, before = stretches[-1] if stretches else (0.0, float("-inf"), 0.0)
         if opened <= end:

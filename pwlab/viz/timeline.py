@@ -252,8 +252,8 @@ def _box(span: Span, row: int, lane: int, colour: Colour, colours: Mapping[str, 
     elif span.kind is SpanKind.CONTROL and span.open:
         label = "at work"
     elif span.kind is SpanKind.CONTROL:
-        label = count_text(span.launches, "launch", "launches") if span.launches else count_text(span.parts, "event")
-    if span.parts > 1 and span.kind is not SpanKind.CONTROL:
+        label = count_text(span.launches, "launch", "launches") if span.launches else count_text(span.events, "event")
+    if span.parts > 1:
         label += f" ×{span.parts}"
     return Box(row, lane, span.start, span.end, label, span.kind, span.state, _about(span, model),
                -1 if name is None else colours.get(name, -1), open=span.open, link=span.link)  # fmt: skip
@@ -279,9 +279,9 @@ def _about(span: Span, model: RunModel) -> str:
     if span.devices:
         lines.append(f"{'device' if len(span.devices) == 1 else 'devices'} {ranges_text(span.devices)}")
     if span.kind is SpanKind.CONTROL:
-        took, gave = count_text(span.parts, "event"), count_text(span.launches, "launch", "launches")
+        took, gave = count_text(span.events, "event"), count_text(span.launches, "launch", "launches")
         lines.append(f"{'' if span.open else f'took {took}, gave {gave}; '}at work {seconds_text(span.busy)} of it")
-    elif span.parts > 1:
+    if span.parts > 1:
         lines.append(f"{span.parts} computations in one launch")
     if span.link:
         lines.append(f"{bytes_text(span.bytes)} over {span.link.value}")

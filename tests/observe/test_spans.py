@@ -49,7 +49,7 @@ def test_the_controllers_work_belongs_to_the_programs_during_which_it_began() ->
         [31.0],
     ]
     (span,) = work[2,]
-    assert (span.seconds, span.busy, span.parts, span.launches) == (pytest.approx(0.2), 0.1, 5, 1)
+    assert (span.seconds, span.busy, span.events, span.launches) == (pytest.approx(0.2), 0.1, 5, 1)
     assert totals_of(work[None], ()).control_seconds == pytest.approx(0.1 + 0.002 + 0.1)
 
 

@@ -183,7 +183,7 @@ def test_what_lasts_is_cut_at_the_moment_and_open() -> None:
     assert [(s.start, s.end, s.open) for s in (wait, work, program)] == [
         *((11.0, 12.0, True), (11.0, 12.0, True), (10.0, 12.0, True))
     ]
-    assert (work.busy, work.parts, work.launches) == (0.5, 0, 0), "how much it had done by then nobody knows"
+    assert (work.busy, work.events, work.launches) == (0.5, 0, 0), "how much it had done by then nobody knows"
     whole = {span.kind: span for span in spans_of(run.model)}
     assert [(whole[kind].end, whole[kind].open) for kind in (SpanKind.WAIT, SpanKind.CONTROL)] == [
         *((19.0, False), (15.0, False))
